@@ -1,0 +1,37 @@
+"""The named quantities that a choice may read. What a formula mentions is what the compiler must provide.
+
+The names are those of `probe`'s BATCH.json wherever a user can give the quantity there.
+"""
+
+from __future__ import annotations
+
+from .expr import RESPONSE, TOKEN, UPDATE, Var
+
+LOGP = Var("logp_current", TOKEN, r"\ell_t", "ℓₜ", gradient=True)
+"""log π_θ(a_t|s_t) on the training engine: the only quantity that carries gradient, with ENTROPY and KL_EXACT."""
+LOGP_OLD = Var("logp_old", TOKEN, r"\log\pi_{\mathrm{old}}", "log π_old")
+"""The snapshot at the start of this update phase, evaluated on the training engine."""
+LOGP_ROLLOUT = Var("logp_rollout", TOKEN, r"\log\mu", "log μ")
+"""What the rollout engine really sampled the token with, recorded at sampling time."""
+LOGP_REF = Var("logp_ref", TOKEN, r"\log\pi_{\mathrm{ref}}", "log π_ref")
+"""The frozen reference policy."""
+ENTROPY = Var("entropy", TOKEN, r"H_t", "Hₜ", gradient=True)
+"""Entropy of the current policy at this position, in nats."""
+KL_EXACT = Var("kl_exact", TOKEN, r"\mathrm{KL}_t(\pi_\theta\Vert\pi_{\mathrm{ref}})", "KLₜ(π_θ‖π_ref)", gradient=True)
+"""Full-vocabulary KL(π_θ‖π_ref) at this position, in nats."""
+VALUE = Var("values", TOKEN, r"V_t", "Vₜ")
+"""The critic's value before each action token, a constant in the policy's objective."""
+ADVANTAGE = Var("advantage", TOKEN, r"A_t", "Aₜ")
+REWARD = Var("reward", RESPONSE, r"R_i", "Rᵢ")
+"""The response's total reward after the feedback algebra."""
+TOKEN_REWARD = Var("token_reward", TOKEN, r"r_t", "rₜ")
+"""Reward per token: REWARD on the last token, plus whatever feedback places per token."""
+CORRECT = Var("correct", RESPONSE, r"c_i", "cᵢ")
+"""The verifiable term's score, before any shaping: what group filters look at."""
+LENGTH = Var("length", RESPONSE, r"T_i", "Tᵢ")
+"""Action tokens in the response."""
+TRUNCATED = Var("truncated", RESPONSE, r"\mathrm{trunc}_i", "truncᵢ")
+"""1 where the response ended because a limit was reached."""
+VERSION = Var("versions", TOKEN, r"v_t", "vₜ")
+"""The weight version that sampled the token."""
+TRAINER_VERSION = Var("trainer_version", UPDATE, r"v_\theta", "v_θ")

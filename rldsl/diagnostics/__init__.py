@@ -1,0 +1,6 @@
+"""Diagnostics: a leaf package that imports nothing of rldsl."""
+
+from .diagnostic import Diagnostic, Label, RecipeError, at
+from .span import Span
+
+__all__ = ["Diagnostic", "Label", "RecipeError", "Span", "at"]

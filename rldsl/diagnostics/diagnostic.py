@@ -1,0 +1,52 @@
+"""What the compiler has to say about a recipe; knows nothing of how it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .span import Span
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Label:
+    """One underlined place. The user's own text is primary, what it clashes with secondary."""
+
+    span: Span
+    text: str = ""
+    primary: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding: what is wrong, where, why it matters (the mechanism), and what to write instead."""
+
+    code: str
+    message: str
+    labels: tuple[Label, ...] = ()
+    why: str = ""
+    fix: str = ""
+    severity: Severity = "error"
+
+    @property
+    def position(self) -> tuple:
+        """Sort key: file order, by the primary place."""
+        spans = [label.span for label in self.labels if label.primary] or [x.span for x in self.labels]
+        return (spans[0].file, spans[0].line, spans[0].column, self.code) if spans else ("", 0, 0, self.code)
+
+
+class RecipeError(Exception):
+    """Carries every diagnostic found; raised where work cannot go on with a wrong recipe."""
+
+    def __init__(self, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]):
+        self.diagnostics = tuple(sorted(diagnostics, key=lambda d: d.position))
+        super().__init__("; ".join(f"{d.code} {d.message}" for d in self.diagnostics))
+
+
+def at(code: str, message: str, span: Span | None, label: str = "", *, also: tuple[tuple[Span, str], ...] = (),
+       why: str = "", fix: str = "", severity: Severity = "error") -> Diagnostic:
+    """A diagnostic at one primary span, with secondary places in `also`."""
+    labels = (Label(span, label, True),) if span else ()
+    return Diagnostic(code, message, labels + tuple(Label(s, t) for s, t in also if s), why, fix, severity)
