@@ -1,0 +1,56 @@
+"""What the sampler hands to everything after it: token ids, log-probs and versions, recorded when sampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """The sampling part of the policy: applied alike to every log-prob. `None` means off."""
+
+    temperature: float
+    max_tokens: int
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One prompt to be answered `siblings` times. `group` is minted by the sampling stage and carried to the end."""
+
+    group: int
+    row: int
+    prompt: tuple[int, ...]
+    siblings: int
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One response. `tokens`, `logps` and `versions` are per action token and of equal length.
+
+    `logps` are natural-log probabilities of the distribution really sampled (temperature and truncation
+    applied). `finish` says why it ended: "stop" (end-of-sequence or stop text), "length". A sampled
+    end-of-sequence token is the last of `tokens` and is trained. `text` is the decoded response without it.
+    """
+
+    group: int
+    sibling: int
+    row: int
+    prompt: tuple[int, ...]
+    tokens: tuple[int, ...]
+    logps: tuple[float, ...]
+    versions: tuple[int, ...]
+    finish: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if not len(self.tokens) == len(self.logps) == len(self.versions):
+            raise ValueError(f"trajectory {self.group}.{self.sibling}: {len(self.tokens)} tokens, "
+                             f"{len(self.logps)} log-probs, {len(self.versions)} versions")
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a limit ended it."""
+        return self.finish == "length"
