@@ -1,0 +1,72 @@
+"""Rewriting by laws: enough algebra to see that a formula is constant, or exactly zero."""
+
+from __future__ import annotations
+
+import math
+
+from .expr import Apply, Const, Expr, Reduce, Scan, Shift
+from .grain import transform
+
+
+def simplify(e: Expr) -> Expr:
+    """An equal expression with constants folded and neutral elements removed."""
+    return transform(e, _step)
+
+
+def is_zero(e: Expr) -> bool:
+    """Whether an expression is exactly zero by the laws alone."""
+    s = simplify(e)
+    return isinstance(s, Const) and s.value == 0
+
+
+def _step(e: Expr) -> Expr:
+    match e:
+        case Apply(op, args):
+            return _apply(op, args, e)
+        case Reduce("sum" | "mean" | "std" | "std_sample" | "max" | "min", Const(0.0), _):
+            return Const(0.0)
+        case Scan(Const(0.0), _, _):
+            return Const(0.0)
+        case Shift(Const(0.0), Const(0.0), _):
+            return Const(0.0)
+        case Reduce("mean" | "max" | "min", Const() as c, _):
+            return c
+    return e
+
+
+def _apply(op: str, args: tuple[Expr, ...], e: Expr) -> Expr:
+    if all(isinstance(a, Const) for a in args):
+        folded = _fold(op, [a.value for a in args])
+        if folded is not None:
+            return Const(folded)
+    match op, args:
+        case "add", (Const(0.0), x) | (x, Const(0.0)):  # 0 + x = x
+            return x
+        case "sub", (x, Const(0.0)):  # x − 0 = x
+            return x
+        case "sub", (x, y) if x == y:  # x − x = 0
+            return Const(0.0)
+        case "mul", (Const(0.0), _) | (_, Const(0.0)):  # 0 · x = 0
+            return Const(0.0)
+        case "mul", (Const(1.0), x) | (x, Const(1.0)):  # 1 · x = x
+            return x
+        case "div", (Const(0.0), _):  # 0 / x = 0
+            return Const(0.0)
+        case "div" | "pow", (x, Const(1.0)):  # x / 1 = x¹ = x
+            return x
+        case ("min" | "max"), (x, y) if x == y:  # min(x, x) = x
+            return x
+        case "where", (Const(c), yes, no):
+            return yes if c else no
+        case "where", (_, yes, no) if yes == no:
+            return yes
+        case "sg", (Apply("sg", _) as inner,):  # sg(sg(x)) = sg(x)
+            return inner
+    return e
+
+
+def _fold(op: str, v: list[float]) -> float | None:
+    from .evaluate import VALUES  # the one definition of each operation
+
+    out = VALUES[op](*v)
+    return out if math.isfinite(out) else None
