@@ -35,3 +35,13 @@ TRUNCATED = Var("truncated", RESPONSE, r"\mathrm{trunc}_i", "truncᵢ")
 VERSION = Var("versions", TOKEN, r"v_t", "vₜ")
 """The weight version that sampled the token."""
 TRAINER_VERSION = Var("trainer_version", UPDATE, r"v_\theta", "v_θ")
+LAST = Var("last", TOKEN, r"[t=T_i]", "[t=Tᵢ]")
+"""1 on a response's last action token: where a reward for the whole response lands."""
+SCORES = Var("scores", RESPONSE, r"S_i", "Sᵢ")
+"""What the feedback's sources together gave the response; `reward` in probe's input."""
+
+
+def score(label: str) -> Var:
+    """The score of one feedback source, response grain."""
+    latex = label.replace("_", r"\_")
+    return Var(f"score.{label}", RESPONSE, rf"s^{{\mathrm{{{latex}}}}}_i", f"s[{label}]ᵢ")
