@@ -13,7 +13,7 @@ from rldsl.algebra.expr import GROUP, RESPONSE, Const, Expr, absolute, gt, highe
 from rldsl.algebra.grain import variables
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.text import from_data, to_data
-from rldsl.algebra.variables import ADVANTAGE, LAST, LOGP, REWARD, SCORES, TOKEN_REWARD, score
+from rldsl.algebra.variables import ADVANTAGE, LAST, LOGP, REWARD, SCORES, score
 from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source
 from rldsl.axes.traits import CORRECTNESS
 
