@@ -45,7 +45,7 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     """The naive graph of a recipe."""
     early = names(n.expr for n in objective.keeps)
     asked = names(_mentioned(recipe))
-    forwards = [*_forwards(asked, before_update(objective)), *_value(asked)]
+    forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
     return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
@@ -122,18 +122,24 @@ def _score(objective: Objective) -> Node:
     return Node("score", "score", (TRAJECTORIES,), (*scores, q.SCORES.name, *correct), "control")
 
 
-def _forwards(asked: frozenset[str], early: frozenset[str]) -> Iterator[Node]:
+def _cut(recipe: Recipe) -> dict[str, Any]:
+    """How a training-side pass is cut into micro-batches."""
+    return {"micro_tokens": recipe.settings.cluster.micro_tokens, "share_prompts": False, "balance": False}
+
+
+def _forwards(recipe: Recipe, asked: frozenset[str], early: frozenset[str]) -> Iterator[Node]:
     for policy, (gives, weights) in FORWARDS.items():
         wants = _ordered(asked & early if policy == "current" else asked, gives)
         if wants:
             needed = weights if q.KL_EXACT.name in wants or len(weights) == 1 else weights[:1]
             yield Node(f"logprob.{policy}", "logprob", (TRAJECTORIES, *needed), wants, "train",
-                       {"policy": policy, "wants": list(wants)})
+                       {**_cut(recipe), "policy": policy, "wants": list(wants)})
 
 
-def _value(asked: frozenset[str]) -> Iterator[Node]:
+def _value(recipe: Recipe, asked: frozenset[str]) -> Iterator[Node]:
     if q.VALUE.name in asked:
-        yield Node("value", "value", (TRAJECTORIES, CRITIC_WEIGHTS), (q.VALUE.name,), "train")
+        yield Node("value", "value", (TRAJECTORIES, CRITIC_WEIGHTS), (q.VALUE.name,), "train",
+                   _cut(recipe))
 
 
 def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
@@ -158,10 +164,9 @@ def _advantage_reads(o: Objective) -> tuple[str, ...]:
 
 def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node:
     optim, critic = recipe.settings.optim, objective.value_target is not None
-    options = {"updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
-               "micro_tokens": recipe.settings.cluster.micro_tokens,
-               "wants": [q.LOGP.name, *_ordered(asked, CURRENT[1:])], "one_forward": False, "share_prompts": False,
-               "skip_zero_rows": False, "balance": False, "critic": critic,
+    options = {**_cut(recipe), "updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
+               "wants": [q.LOGP.name, *_ordered(asked, CURRENT[1:])], "one_forward": False,
+               "skip_zero_rows": False, "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
     written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
     return Node("update", "update", _update_reads(objective, options), written, "train", options)
