@@ -30,7 +30,7 @@ from .graph import (
 from .objective import Objective
 from .recipe import Recipe
 
-RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name)
+RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name)
 """What sampling itself leaves behind."""
 CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
 """What a forward of the current policy can give; with gradient inside the update."""
@@ -99,7 +99,7 @@ def _mentioned(recipe: Recipe) -> Iterator[Expr | None]:
             case base.Gate() as c:
                 yield c.term(ratio, q.ADVANTAGE, q.LOGP)
             case base.Regulariser() as c:
-                yield c.bonus()
+                yield c.bonus(ratio)
 
 
 def _ordered(wanted: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
@@ -145,7 +145,8 @@ def _value(recipe: Recipe, asked: frozenset[str]) -> Iterator[Node]:
 def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
     """One node a stage. `refill` names the node to go back to while prompts are missing."""
     for index, (node, keep) in enumerate(zip(recipe.sampling[1:], objective.keeps, strict=True)):
-        options = {**_plain(dataclasses.asdict(node.choice)), "stage": node.name, "index": index, "refill": "sample"}
+        options = {"stage": node.name, "index": index, "refill": "sample", "max_rounds": node.choice.rounds(),
+                   "exhausted": node.choice.when_exhausted()}
         reads = _reads(expanded(objective, names([keep.expr])))
         yield Node(f"filter.{index + 1}", "filter", reads, (TRAJECTORIES,), "control", options)
 
