@@ -30,11 +30,15 @@ CORRECT = Var("correct", RESPONSE, r"c_i", "cᵢ")
 """The verifiable term's score, before any shaping: what group filters look at."""
 LENGTH = Var("length", RESPONSE, r"T_i", "Tᵢ")
 """Action tokens in the response."""
+RESPONSES = Var("responses", RESPONSE, r"1", "1")
+"""1 for every response: sums of it count responses."""
 TRUNCATED = Var("truncated", RESPONSE, r"\mathrm{trunc}_i", "truncᵢ")
 """1 where the response ended because a limit was reached."""
 VERSION = Var("versions", TOKEN, r"v_t", "vₜ")
 """The weight version that sampled the token."""
 TRAINER_VERSION = Var("trainer_version", UPDATE, r"v_\theta", "v_θ")
+MAX_TOKENS = Var("max_tokens", UPDATE, r"L", "L")
+"""The sampler's limit on a response's length; the compiler puts the number in its place."""
 LAST = Var("last", TOKEN, r"[t=T_i]", "[t=Tᵢ]")
 """1 on a response's last action token: where a reward for the whole response lands."""
 SCORES = Var("scores", RESPONSE, r"S_i", "Sᵢ")

@@ -7,9 +7,9 @@ A choice answers with expressions over `rldsl.algebra.variables`. Everything the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from rldsl.algebra.expr import Const, Expr
+from rldsl.algebra.expr import RESPONSE, Const, Expr, mean, ratio_of, total
 from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
 
 from .choice import Choice
@@ -64,6 +64,14 @@ class RewardFilter(Choice):
         return False
 
 
+def kl_estimate(d: Expr, estimator: str) -> Expr:
+    """A KL from the sampled token, `d` = log π − log π_ref: k1 d, k2 d²/2, k3 e^−d − 1 + d (the exponent bounded).
+
+    Source: Schulman, "Approximating KL divergence" (2020).
+    """
+    return {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
+
+
 # ── sampling ─────────────────────────────────────────────────────────────────────────────────────────
 
 class Sampler(Choice):
@@ -87,6 +95,14 @@ class SamplingStage(Choice):
     def keeps(self) -> Expr:
         """Group-grain 1/0: whether the group is kept."""
         raise TypeError(f"{self.name} says nothing about who is kept")
+
+    def rounds(self) -> int | None:
+        """Most sampling rounds to refill the batch; None has no bound."""
+        return None
+
+    def when_exhausted(self) -> str:
+        """What happens when the rounds are used up: "error" or "short_batch"."""
+        return "error"
 
 
 # ── advantage ────────────────────────────────────────────────────────────────────────────────────────
@@ -132,6 +148,13 @@ def log_ratio(pair: Policies) -> Expr:
     return LOGP - {"old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[pair.denominator]
 
 
+def mismatch(grain: str = "token") -> Expr:
+    """κ = π_old/μ per token, or over the response as `product` = exp(Σ log κ) or `geometric` = exp(mean log κ)."""
+    log_kappa = LOGP_OLD - LOGP_ROLLOUT
+    return ratio_of({"token": lambda: log_kappa, "product": lambda: total(log_kappa, RESPONSE),
+                     "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
+
+
 # ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
 
 class Gate(Choice):
@@ -149,8 +172,8 @@ class Regulariser(Choice):
 
     axis = "gate"
 
-    def bonus(self) -> Expr:
-        """Token-grain term added to the objective (a penalty is negative)."""
+    def bonus(self, r: Expr | None) -> Expr:
+        """Token-grain term added to the objective (a penalty is negative). `r` is None with `ratio = none`."""
         raise TypeError(f"{self.name} adds nothing")
 
 
@@ -173,7 +196,6 @@ class Distribution(Choice):
     """Corrects for engine mismatch and policy lag, or says which data may be used."""
 
     axis = "distribution"
-    adapts: ClassVar[str] = ""
 
     def correction(self) -> Expr:
         """A constant factor per token."""
@@ -239,3 +261,7 @@ class Optimizer(Choice):
     """A member of the `optim` block's optimizer family."""
 
     axis = "optimizer"
+
+    def factory(self) -> tuple[str, dict[str, Any]]:
+        """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
+        raise TypeError(f"{self.name} builds nothing")

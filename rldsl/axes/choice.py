@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ class Choice:
 
     The file's name is the choice's name in the language; the class in it is found by its base. `positional`
     says how many leading fields may be given without a name. `version` rises when a shipped meaning changes.
+    `needs` and `gives` are sets of traits, or a property where they depend on the parameters.
     """
 
     axis: ClassVar[str] = ""
@@ -25,7 +27,9 @@ class Choice:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.needs, cls.gives = frozenset(cls.needs), frozenset(cls.gives)
+        for traits in ("needs", "gives"):
+            if not isinstance(getattr(cls, traits), property):
+                setattr(cls, traits, frozenset(getattr(cls, traits)))
         dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
@@ -38,6 +42,10 @@ class Choice:
         """Bounds between this choice's own parameters: {parameter: what must hold}. Reported as RL204."""
         return {}
 
+    def unread(self) -> dict[str, str]:
+        """Parameters that these other values leave without effect: {parameter: what would read it}. RL208 if written."""
+        return {}
+
     @property
     def name(self) -> str:
         """The name in the language: the file's name."""
@@ -48,8 +56,11 @@ class Choice:
 class Example:
     """A worked number: the choice with `params`, on a tiny batch, must give `expect`.
 
-    `batch` holds what `probe` takes per response, `expect` maps an output of probe (advantage, ratio, weight,
-    correction, gradient, objective, reward, kept) to its value; see tests/conformance.
+    `batch` holds what `probe` takes per response (for a source: text and answer; for a schedule: events). `expect`
+    maps an output to its value: objective; or per response advantage, ratio, weight, correction, gradient (lists
+    per token, or one number that every token has), reward, kept; for a source scores; for a schedule actions.
+    The other axes are `monte_carlo`, `token(current / old)`, gate `none`, `sequence_sum`, `on_policy` unless
+    `beside` says otherwise.
     """
 
     says: str
@@ -59,3 +70,14 @@ class Example:
     beside: dict[str, str] = field(default_factory=dict)
     """Other axes where the example needs something other than the plain ones, as recipe text."""
     tolerance: float = 1e-6
+
+
+def one_token(ratio: float = 1.0, reward: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A response of one token whose current/old (and current/rollout) ratio is `ratio`, for examples."""
+    return {"prompt": "p", "reward": reward, "logp_current": [math.log(ratio) - 1.0], "logp_old": [-1.0],
+            "logp_rollout": [-1.0], **more}
+
+
+def rewards(*values: float | None, prompt: str = "p") -> list[dict[str, Any]]:
+    """One single-token response per reward, all siblings of one prompt, at ratio 1, for examples."""
+    return [{**one_token(reward=0.0), "prompt": prompt, "reward": v} for v in values]

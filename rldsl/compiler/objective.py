@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rldsl.algebra.expr import GROUP, RESPONSE, Const, Expr, absolute, gt, highest, where
-from rldsl.algebra.grain import variables
+from rldsl.algebra.grain import substitute, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.text import from_data, to_data
-from rldsl.algebra.variables import ADVANTAGE, LAST, LOGP, REWARD, SCORES, TOKEN_REWARD, score
+from rldsl.algebra.variables import ADVANTAGE, LAST, LOGP, MAX_TOKENS, REWARD, SCORES, TOKEN_REWARD, score
 from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source
 from rldsl.axes.traits import CORRECTNESS
 
@@ -87,9 +87,9 @@ def build(recipe: Recipe) -> Objective:
         keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
         advantage=simplify(_advantage(recipe)), value_target=_target(recipe),
         correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
-        live=live, weight=simplify(recipe.reduction.choice.weight(live)), ratio=ratio,
+        live=live, weight=_weight(recipe, live), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
-        regularisers=tuple(Named(n.name, simplify(n.choice.bonus())) for n in recipe.regularisers))
+        regularisers=tuple(Named(n.name, simplify(n.choice.bonus(ratio))) for n in recipe.regularisers))
 
 
 def _choices(f: Feedback, kind: type) -> list[Node]:
@@ -150,6 +150,11 @@ def _live(recipe: Recipe) -> Expr:
     if recipe.reduction.choice.uniform_groups == "count":
         return Const(1.0)
     return where(gt(highest(highest(absolute(ADVANTAGE), RESPONSE), GROUP), 0.0), 1.0, 0.0)
+
+
+def _weight(recipe: Recipe, live: Expr) -> Expr:
+    limit = recipe.sampling[0].choice.max_tokens
+    return simplify(substitute(recipe.reduction.choice.weight(live), {MAX_TOKENS.name: Const(float(limit))}))
 
 
 def _sum(parts: list[Expr]) -> Expr:

@@ -30,6 +30,9 @@ class Math(Protocol):
     def numbers(self, data: Any) -> list[float]:
         """A column as Python floats."""
 
+    def column(self, numbers: Sequence[float]) -> Any:
+        """A column from Python floats."""
+
 
 class PlainMath:
     """Python lists in float64."""
@@ -50,6 +53,10 @@ class PlainMath:
         """See `Math`."""
         return list(data)
 
+    def column(self, numbers: Sequence[float]) -> list[float]:
+        """See `Math`."""
+        return list(numbers)
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -66,8 +73,15 @@ class Batch:
     @staticmethod
     def of(lengths: Sequence[int], groups: Sequence[int], columns: Mapping[str, Value], math: Math,
            rows: Sequence[int] | None = None, **extra: Any) -> Batch:
-        """A batch of responses; `extra` may hold `pairs`, `turns`, `segments` labels as `layout` takes them."""
+        """A batch of responses; `extra` may hold `pairs`, `turns`, `segments` labels as `layout` takes them.
+
+        The columns that follow from the shape alone (length, responses, last) are added here.
+        """
         shape = layout(lengths, groups, **extra)
+        last = [float(t == n - 1) for n in lengths for t in range(n)]
+        columns = {**columns, "length": Value(RESPONSE, math.column([float(n) for n in lengths])),
+                   "responses": Value(RESPONSE, math.column([1.0] * len(lengths))),
+                   "last": Value(TOKEN, math.column(last))}
         return Batch(tuple(lengths), tuple(groups), tuple(rows if rows is not None else range(len(lengths))),
                      columns, math, shape, extra)
 

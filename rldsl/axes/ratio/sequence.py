@@ -1,0 +1,26 @@
+"""One ratio per response: the geometric mean of its token ratios, gradient through the mean.
+
+Differs from `token`: every token of a response shares one ratio; it is length-normalised, so not the trajectory's weight.
+Source: GSPO (arXiv:2507.18071), equation 7.
+"""
+
+from __future__ import annotations
+
+from rldsl.algebra.expr import RESPONSE, Expr, mean, ratio_of
+from rldsl.axes.base import Ratio, log_ratio
+from rldsl.axes.choice import Example
+from rldsl.axes.traits import RATIO, RESPONSE_TERM, SEQUENCE_SCALE
+from rldsl.axes.types import Policies
+
+
+class Sequence(Ratio):
+    positional = 1
+    gives = {RATIO, RESPONSE_TERM, SEQUENCE_SCALE}
+    pair: Policies  # the two policies: current / old or current / rollout
+
+    def ratio(self) -> Expr:
+        return ratio_of(mean(log_ratio(self.pair), RESPONSE))
+
+
+_row = {"prompt": "p", "reward": 1.0, "logp_current": [-0.9046898, -1.1053605, -0.8176784], "logp_old": [-1.0] * 3}
+EXAMPLES = [Example("ratios 1.1, 0.9, 1.2", {"pair": Policies("current", "old")}, [_row], {"ratio": [[1.059105] * 3]})]
