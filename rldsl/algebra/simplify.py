@@ -60,6 +60,12 @@ def _apply(op: str, args: tuple[Expr, ...], e: Expr) -> Expr:
             return yes if c else no
         case "where", (_, yes, no) if yes == no:
             return yes
+        case "where", (c, yes, Apply("where", (again, _, no))) if c == again:  # the inner test has failed already
+            return Apply("where", (c, yes, no))
+        case "where", (c, Apply("where", (again, yes, _)), no) if c == again:  # the inner test has passed already
+            return Apply("where", (c, yes, no))
+        case "neg", (Apply("sub", (x, y)),):  # −(x − y) = y − x
+            return Apply("sub", (y, x))
         case "sg", (Apply("sg", _) as inner,):  # sg(sg(x)) = sg(x)
             return inner
     return e
