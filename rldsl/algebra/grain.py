@@ -39,10 +39,10 @@ def carries_gradient(e: Expr) -> bool:
 
 
 def scope(e: Expr) -> str:
-    """The coarsest unit that must be whole for the gradient to be exact: token, turn, response, pair, group, update."""
+    """The coarsest unit that must be whole for value and gradient to be exact: token, turn, response, …, update."""
     out = TOKEN
     for node in walk(e):
-        if isinstance(node, (Reduce, Scan, Shift)) and carries_gradient(node):
+        if isinstance(node, (Reduce, Scan, Shift)):
             out = coarser(out, node.over)
     return out
 
