@@ -16,7 +16,7 @@ def grain(e: Expr) -> str:
             return e.grain
         case Reduce(_, _, over):
             return over
-        case Scan(arg, second, _) | Shift(arg, second, _):
+        case Scan() | Shift():
             return TOKEN
         case Apply(_, args):
             out = UPDATE

@@ -98,7 +98,7 @@ def build(recipe: Recipe) -> Objective:
         scores=tuple(Score(label, node.choice.scorer()) for node, label in labels),
         sources=simplify(sources), correct=_correct(labels), reward=simplify(SCORES + shaping),
         token_reward=simplify(_sum([LAST * REWARD, *per_token])),
-        leaves_first=tuple(lag + [Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics()]),
+        leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
         keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
         advantage=simplify(_advantage(recipe)), value_target=_target(recipe),

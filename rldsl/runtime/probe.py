@@ -61,8 +61,7 @@ def read_batch(text: str, path: str) -> BatchFile:
     try:
         batch = BatchFile.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None,
-                              fix="write {\"responses\": [{\"prompt\": …, \"reward\": …, \"logp_current\": […]}]}")]) from None
+        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None, fix="give an object: {\"responses\": […]}")]) from None
     except ValidationError as error:
         raise RecipeError([_explain(e, path) for e in error.errors()]) from None
     problems = [p for i, r in enumerate(batch.responses) for p in _lengths(i, r, path)]
@@ -92,9 +91,9 @@ def _lengths(i: int, r: Response, path: str) -> list[Diagnostic]:
     for name in PER_TOKEN:
         column = getattr(r, name)
         if column is not None and len(column) != n:
-            out.append(at("RL203", f"{path}: `responses[{i}].{name}` has {len(column)} entries, `logp_current` has {n}",
-                          None, why="every list has one entry per action token", fix="make the lengths equal"))
-        if column is not None and not all(map(math.isfinite, column)):
+            out.append(at("RL203", f"{path}: `responses[{i}].{name}` has {len(column)} entries where "
+                          f"`logp_current` has {n}", None, why="every list has one entry per action token", fix="make the lengths equal"))
+        elif column is not None and not all(map(math.isfinite, column)):
             out.append(at("RL204", f"{path}: `responses[{i}].{name}` must be finite", None, fix="give finite numbers"))
     return out
 
@@ -125,11 +124,13 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     columns["correct"] = columns["scores"]
     columns["truncated"] = Value(RESPONSE, [float(r.truncated) for r in rows])
     newest = max((v for r in rows for v in r.versions or [0]), default=0)
-    columns["trainer_version"] = Value(UPDATE, [float(newest if batch.trainer_version is None else batch.trainer_version)])
+    trainer = newest if batch.trainer_version is None else batch.trainer_version
+    columns["trainer_version"] = Value(UPDATE, [float(trainer)])
     extra = {name: [getattr(r, name) for r in rows] for name in ("turns", "segments")
              if all(getattr(r, name) is not None for r in rows)}
     labels = {p: i for i, p in enumerate(dict.fromkeys(r.prompt for r in rows))}
-    return Batch.of([len(r.logp_current) for r in rows], [labels[r.prompt] for r in rows], columns, PlainMath(), **extra)
+    lengths, groups = [len(r.logp_current) for r in rows], [labels[r.prompt] for r in rows]
+    return Batch.of(lengths, groups, columns, PlainMath(), **extra)
 
 
 def _require(objective: Objective, batch: BatchFile, path: str) -> None:
