@@ -16,7 +16,7 @@ def grain(e: Expr) -> str:
             return e.grain
         case Reduce(_, _, over):
             return over
-        case Scan(arg, second, _) | Shift(arg, second, _):
+        case Scan() | Shift():
             return TOKEN
         case Apply(_, args):
             out = UPDATE
@@ -39,6 +39,7 @@ def carries_gradient(e: Expr) -> bool:
 
 
 def scope(e: Expr) -> str:
+<<<<<<< HEAD
     """The coarsest unit that must be whole for the gradient to be exact: token, turn, response, pair, group, update.
 
     A reduction counts as soon as it reads the current policy, also under a stop-gradient or a comparison: its value
@@ -55,6 +56,11 @@ def reach(e: Expr) -> str:
 def _coarsest(nodes: Iterable[Expr]) -> str:
     out = TOKEN
     for node in nodes:
+=======
+    """The coarsest unit that must be whole for value and gradient to be exact: token, turn, response, …, update."""
+    out = TOKEN
+    for node in walk(e):
+>>>>>>> main
         if isinstance(node, (Reduce, Scan, Shift)):
             out = coarser(out, node.over)
     return out

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 
-from .expr import Apply, Const, Expr, Reduce, Scan, Shift
-from .grain import transform
+from .expr import Apply, Const, Expr, Reduce, Scan, Shift, children, rebuild
+from .grain import grain
 
 
 def simplify(e: Expr) -> Expr:
-    """An equal expression with constants folded and neutral elements removed."""
-    return transform(e, _step)
+    """An equal expression with constants folded and neutral elements removed.
+
+    What a reduction reduces keeps its grain: Σ_t (R + 0·ℓ) counts R once per token, Σ R does not.
+    """
+    parts = tuple(simplify(p) for p in children(e))
+    if isinstance(e, Reduce) and parts[0] != Const(0.0) and grain(parts[0]) != grain(e.arg):
+        return e
+    return _step(rebuild(e, parts) if parts else e)
 
 
 def is_zero(e: Expr) -> bool:
@@ -29,8 +35,6 @@ def _step(e: Expr) -> Expr:
             return Const(0.0)
         case Shift(Const(0.0), Const(0.0), _):
             return Const(0.0)
-        case Reduce("mean" | "max" | "min", Const() as c, _):
-            return c
     return e
 
 

@@ -7,7 +7,6 @@ from typing import Literal, Union
 
 from rldsl.diagnostics import Span
 
-
 # ── expressions ──────────────────────────────────────────────────────────────────────────────────────
 
 @dataclass(frozen=True)
