@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from .expr import TOKEN, UPDATE, Apply, Const, Expr, Reduce, Scan, Shift, Var, children, coarser, finer, rebuild
 
@@ -39,28 +39,9 @@ def carries_gradient(e: Expr) -> bool:
 
 
 def scope(e: Expr) -> str:
-<<<<<<< HEAD
-    """The coarsest unit that must be whole for the gradient to be exact: token, turn, response, pair, group, update.
-
-    A reduction counts as soon as it reads the current policy, also under a stop-gradient or a comparison: its value
-    then changes with the rows that are there.
-    """
-    return _coarsest(n for n in walk(e) if any(v.gradient for v in variables(n)))
-
-
-def reach(e: Expr) -> str:
-    """The coarsest unit that any reduction, scan or shift of an expression looks at."""
-    return _coarsest(walk(e))
-
-
-def _coarsest(nodes: Iterable[Expr]) -> str:
-    out = TOKEN
-    for node in nodes:
-=======
     """The coarsest unit that must be whole for value and gradient to be exact: token, turn, response, …, update."""
     out = TOKEN
     for node in walk(e):
->>>>>>> main
         if isinstance(node, (Reduce, Scan, Shift)):
             out = coarser(out, node.over)
     return out

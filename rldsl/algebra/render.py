@@ -11,7 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .expr import (
-    GROUP, LOG_RATIO_BOUND, PAIR, RESPONSE, SEGMENT, TOKEN, TURN, UPDATE, Apply, Const, Expr, Reduce, Scan, Shift, Var,
+    GROUP,
+    LOG_RATIO_BOUND,
+    PAIR,
+    RESPONSE,
+    SEGMENT,
+    TOKEN,
+    TURN,
+    UPDATE,
+    Apply,
+    Const,
+    Expr,
+    Reduce,
+    Scan,
+    Shift,
+    Var,
 )
 from .grain import grain
 

@@ -19,7 +19,8 @@ Rule = Callable[[Recipe], Iterator[Diagnostic]]
 def all_rules() -> tuple[Rule, ...]:
     """The `check` function of every file in `rules/`, by file name."""
     files = [f for folder in rules.__path__ for f in Path(folder).glob("[a-z]*.py")]
-    return tuple(importlib.import_module(f"{rules.__name__}.{f.stem}").check for f in sorted(files, key=lambda f: f.stem))
+    modules = [importlib.import_module(f"{rules.__name__}.{f.stem}") for f in sorted(files, key=lambda f: f.stem)]
+    return tuple(m.check for m in modules)
 
 
 def check(recipe: Recipe) -> list[Diagnostic]:

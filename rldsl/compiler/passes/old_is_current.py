@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rldsl.algebra.expr import GRAINS, RESPONSE, Const, Expr, sg
-from rldsl.algebra.grain import reach, substitute
+from rldsl.algebra.grain import scope, substitute
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.variables import LOGP, LOGP_OLD
 
@@ -43,7 +43,7 @@ def _exact(o: Objective, graph: Graph) -> bool:
     options = graph.node("update").options
     fixed = [o.reward, o.token_reward, o.advantage, o.value_target, o.weight, o.live,
              *(n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later))]
-    movable = OLD not in names([o.correction]) or GRAINS.index(reach(o.correction)) <= GRAINS.index(RESPONSE)
+    movable = OLD not in names([o.correction]) or GRAINS.index(scope(o.correction)) <= GRAINS.index(RESPONSE)
     return options["updates_per_batch"] * options["epochs"] == 1 and OLD not in names(fixed) and movable
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rldsl.algebra.expr import GRAINS, RESPONSE, Const, Expr
-from rldsl.algebra.grain import reach, substitute
+from rldsl.algebra.grain import scope, substitute
 from rldsl.algebra.simplify import is_zero
 from rldsl.algebra.variables import ADVANTAGE
 
@@ -35,5 +35,5 @@ class ZeroRows:
 
 
 def _vanishes(term: Expr) -> bool:
-    alone = GRAINS.index(reach(term)) <= GRAINS.index(RESPONSE)
+    alone = GRAINS.index(scope(term)) <= GRAINS.index(RESPONSE)
     return alone and is_zero(substitute(term, {ADVANTAGE.name: Const(0.0)}))
