@@ -10,6 +10,7 @@ from .lalr import END
 from .layout import FILE_WORDS, OPERATORS, Body, Part, Statement
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+SCALES = frozenset({"log", "linear"})
 PLACES = {"statement": "a statement (`recipe`, `let`, `import`, `sweep`, `ablate` or `pipeline`)",
           "recipe_item": "`axis = choice`, a block or a profile", "plain_item": "`axis = choice` or a block",
           "entry": "`key: value` or a bare entry", "sweep_item": "`path in values`, `zip { … }` or `exclude when …`",
@@ -23,8 +24,12 @@ def explain(statement: Statement, position: int, accepted: frozenset[str], rule:
     found = tokens[position] if position < len(tokens) else None
     previous = tokens[position - 1] if position else None
     wanted = PLACES[rule] if position == 0 else _words(accepted)
-    message = f"Expected {wanted}, found {_describe(found)}."
-    return at("RL101", message, _place(statement, position, path), fix=_remedy(found, previous, accepted, rule, position))
+    message = f"Expected {wanted}, found {_describe(found, statement.comma is not None)}."
+    if position == 0 and rule == "statement":
+        fix = _statement_remedy(found, tokens[1] if len(tokens) > 1 else None)
+    else:
+        fix = _remedy(found, previous, accepted, rule)
+    return at("RL101", message, _place(statement, position, path), fix=fix)
 
 
 def _place(statement: Statement, position: int, path: str) -> Span:
@@ -40,52 +45,46 @@ def _place(statement: Statement, position: int, path: str) -> Span:
     return Span(path, last.end_line, last.end_column, last.end_line, last.end_column + 1)
 
 
-def _describe(part: Part | None) -> str:
+def _describe(part: Part | None, comma: bool) -> str:
     if part is None:
-        return "the end"
+        return "`,`" if comma else "the end of the statement"
     if part.type == "BODY":
         return "`{`"
-    if part.type == "STRING":
-        return "a string"
-    return f"`{part.text}`"
+    return "a string" if part.type == "STRING" else f"`{part.text}`"
 
 
 def _words(accepted: frozenset[str]) -> str:
     """The accepted terminals as a reader would say them."""
     said = []
-    if "NUMBER" in accepted and "NAME" in accepted:
-        said.append("a value")
+    if "NUMBER" in accepted:
+        said.append("a value" if "NAME" in accepted else "a number")
     elif "NAME" in accepted:
         said.append("a name")
-    elif "NUMBER" in accepted:
-        said.append("a number")
     if "STRING" in accepted and "NUMBER" not in accepted:
         said.append("a string")
-    if "+" in accepted:
-        said.append("an operator")
-    said += [f"`{word}`" for word in ("=", ":", ",", ")", "]", "..") if word in accepted]
+    said += [f"`{word}`" for word in ("=", ":") if word in accepted]
+    said += ["an operator"] if "+" in accepted else []
+    said += [f"`{word}`" for word in (",", ")", "]") if word in accepted]
+    said += ["`..`"] if ".." in accepted and "+" not in accepted else []
     said += ["`{`"] if "BODY" in accepted else []
     if "NAME" not in accepted:
-        said += [f"`{word}`" for word in sorted(accepted) if word.isalpha() and word.islower()
-                 and word not in OPERATORS | {"log", "linear"}]
-    said += ["the end of the line"] if END in accepted else []
+        said += [f"`{word}`" for word in sorted(accepted - OPERATORS - SCALES) if word.isalpha() and word.islower()]
+    said += ["the end of the statement"] if END in accepted else []
     return said[0] if len(said) == 1 else ", ".join(said[:-1]) + " or " + said[-1]
 
 
-def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str], rule: str, position: int) -> str:
+def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str], rule: str) -> str:
     kind = found.type if found else END
     if kind in ("=", ":") and rule == "entry":
         return "Inside a block, write `key: value`."
-    if kind == "=":
+    if kind == "=" and ":" in accepted:
         return "Arguments are written `name: value`."
     if kind == ":" and "=" in accepted:
         return "Outside blocks, write `axis = choice`."
     if kind == END and previous is not None and previous.type in OPERATORS | COMPARISONS:
         return "An expression ends with its line; to go on below, put it in brackets `( … )`."
-    if position == 0 and kind in OPERATORS - {"-"}:
+    if previous is None and kind in OPERATORS - {"-"}:
         return "An expression ends with the line above; to go on here, put it in brackets `( … )`."
-    if position == 0 and rule == "statement":
-        return _statement_remedy(found)
     if kind == "-" and previous is not None and previous.type == "NAME":
         return "Names are letters, digits and `_`; any other text is put between double quotes."
     if kind in COMPARISONS:
@@ -93,8 +92,9 @@ def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str],
     return ""
 
 
-def _statement_remedy(found: Part | None) -> str:
-    if found is None or found.type != "NAME":
-        return "Axes and blocks stand inside `recipe name { … }`."
-    near = get_close_matches(found.text, sorted(FILE_WORDS), 1)
-    return f"Did you mean `{near[0]}`?" if near else "Axes and blocks stand inside `recipe name { … }`."
+def _statement_remedy(found: Part | None, following: Part | None) -> str:
+    if found and found.type == "NAME" and following and following.type in ("NAME", "STRING"):
+        near = get_close_matches(found.text, sorted(FILE_WORDS), 1)
+        if near:
+            return f"Did you mean `{near[0]}`?"
+    return "Axes and blocks stand inside `recipe name { … }`."

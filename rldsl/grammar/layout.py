@@ -158,18 +158,24 @@ class _Reader:
             self.current[-1].tokens.append(token)
 
     def _close(self, token: Token) -> None:
-        if token.type == "}":
-            while self._in_brackets():
+        if any(CLOSER[o.token.type] == token.type for o in self._reachable(token)):
+            while CLOSER[self.openings[-1].token.type] != token.type:
                 self._report_unclosed()
         if not self.openings:
             self._closes_nothing(token)
         elif CLOSER[self.openings[-1].token.type] == token.type:
             self.operators = self.openings[-1].operators
             self._pop(token)
-        elif self._in_brackets():
+        elif self._in_brackets() and token.type != "}":
             self._mismatch(token)
         else:
             self._closes_nothing(token)
+
+    def _reachable(self, token: Token) -> list[_Opening]:
+        """The openings that a closing bracket may belong to: `)` and `]` never reach past a brace."""
+        braces = [i for i, o in enumerate(self.openings) if o.token.type == "{"]
+        first = braces[-1] if braces else 0
+        return self.openings[first if token.type == "}" else first + bool(braces):]
 
     def _pop(self, closing: Token | None) -> None:
         opening = self.openings.pop()

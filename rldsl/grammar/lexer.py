@@ -13,6 +13,8 @@ from .tables import load
 NEWLINE = "NEWLINE"
 INVALID = "INVALID"
 """A piece of text already reported; the statement that holds it is not parsed."""
+MAX_ERRORS = 100
+"""After so many errors in one file it is no recipe, and reading stops."""
 
 PATTERN = re.compile(
     r'''(?P<SPACE>[ \t\r]+)
@@ -55,7 +57,7 @@ def tokenize(text: str, path: str) -> Tokens:
     """Cuts `text` into tokens; bad characters and unclosed strings become INVALID tokens and RL101/RL102."""
     words, found = load().words, Tokens()
     position, line, line_start = 0, 1, 0
-    while position < len(text):
+    while position < len(text) and len(found.diagnostics) < MAX_ERRORS:
         match = PATTERN.match(text, position)
         kind, piece = match.lastgroup, match.group()
         if kind == "INVALID" and piece == '"':

@@ -12,7 +12,7 @@ from .duplicates import find_duplicates
 from .expected import explain
 from .lalr import Unexpected, run
 from .layout import Body, Statement, arrange
-from .lexer import NEWLINE, tokenize
+from .lexer import MAX_ERRORS, NEWLINE, tokenize
 from .read import size_problem
 from .tables import load
 
@@ -92,18 +92,20 @@ class _Reader:
 
     def _statement(self, statement: Statement, rule: str) -> list:
         before = len(self.diagnostics)
+        if before >= MAX_ERRORS:
+            return []
         if not statement.broken:
             try:
-                node = run(self.tables, rule, statement.tokens, self.builder)
-                return [node]
+                return [run(self.tables, rule, statement.tokens, self.builder)]
             except Unexpected as error:
                 del self.diagnostics[before:]
                 self.diagnostics.append(explain(statement, error.position, error.accepted, rule, self.path))
-        self._errors_inside(statement)
+        self._errors_inside(statement, rule)
         return []
 
-    def _errors_inside(self, statement: Statement) -> None:
+    def _errors_inside(self, statement: Statement, rule: str) -> None:
         """The head of a statement is wrong; its braces may hold errors of their own."""
+        other = "recipe_item" if rule == "statement" else "entry"
         for token in statement.tokens:
             if isinstance(token, Body):
-                self._body(token, ITEM_RULES.get(statement.tokens[0].type, "entry"))
+                self._body(token, ITEM_RULES.get(statement.tokens[0].type, other))
