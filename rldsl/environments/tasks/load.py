@@ -10,8 +10,10 @@ from .problem import Split, Task
 from .rows import Columns, reader
 from .spec import parse_spec
 
+PLAIN = Columns()
 
-def load_task(spec: str, split: Split, *, seed: int, columns: Columns = Columns(), root: Path = Path("."),
+
+def load_task(spec: str, split: Split, *, seed: int, columns: Columns = PLAIN, root: Path = Path("."),
               span: Span | None = None) -> Task:
     """The problems of a task: `toy:NAME`, `gym:NAME`, or the path of a file or folder (relative to `root`).
 

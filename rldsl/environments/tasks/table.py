@@ -77,10 +77,10 @@ def _json_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 def _parquet(path: Path) -> Iterator[Row]:
     pyarrow = _pyarrow(path)
-    import pyarrow.parquet
+    from pyarrow import parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path) as file:
             batches = [batch.to_pylist() for batch in file.iter_batches()]
     except pyarrow.ArrowException as error:
         raise TableError(f"'{path}' is not a Parquet file: {_first_line(error)}", "write the file again") from None

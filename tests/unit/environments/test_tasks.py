@@ -165,9 +165,9 @@ def save_arrow(folder, rows):
 
     folder.mkdir(parents=True)
     table = pyarrow.Table.from_pylist(rows)
-    with pyarrow.OSFile(str(folder / "data-00000-of-00001.arrow"), "wb") as sink:
-        with pyarrow.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
+    with (pyarrow.OSFile(str(folder / "data-00000-of-00001.arrow"), "wb") as sink,
+          pyarrow.ipc.new_stream(sink, table.schema) as writer):
+        writer.write_table(table)
 
 
 def test_data_set_folders(tmp_path):
