@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rldsl.diagnostics import Diagnostic, at
+from rldsl.axes.base import Scorer
+from rldsl.diagnostics import at
 
 from .errors import RunError
 from .scoring_process import ScoringProcess, Setup, start_process
@@ -20,14 +21,7 @@ WINDOW = 64
 FEWEST_JUDGED = 8
 LARGEST_BATCH = 256
 LONGEST_WAIT = 60.0
-
-
-@dataclass(frozen=True)
-class ScorerSpec:
-    """A function `score(text, answer, metadata, **options)`, named `package.module:function`."""
-
-    target: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+SPARE_STARTS = 2
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,8 @@ class ScoreItem:
 
 @dataclass(frozen=True)
 class ScoreResult:
-    """One scorer's word on one response. Either `value` (finite) or `error` (traceback or sentence) is None."""
+    """One scorer's word on one response. Either `value` (finite) or `error` (traceback or sentence) is
+    None."""
 
     value: float | None
     error: str | None
@@ -51,16 +46,17 @@ class ScoreResult:
 class ScoringPool:
     """Processes that score. Use as a context manager, from one thread at a time.
 
-    `timeout` seconds and `memory_bytes` of address space hold for each (response, scorer); whatever breaks them
-    leaves that row without that score and the pool as good as before. Rows (responses) with a missing score may make
-    up `max_failed` (a share) of the rows of a call, or of the last 64 where a call has fewer; eight rows are the least
-    that is judged. `path` is put before `sys.path` for user scorers; `output` is a file that takes what they print.
-    Processes start at once, in the background, without torch; scorers are imported in them only.
+    `timeout` seconds and `memory_bytes` of address space hold for each (response, scorer); whatever breaks
+    them leaves that row without that score and the pool as good as before. Rows (responses) with a missing
+    score may make up `max_failed` (a share) of the rows of a call, or of the last 64 where a call has fewer;
+    eight rows are the least that is judged. `path` is put before `sys.path` for user scorers; `output` is a
+    file that takes what they print. Processes start at once, in the background, without torch; scorers are
+    imported in them only.
     """
 
-    def __init__(self, scorers: Sequence[ScorerSpec], workers: int, timeout: float, memory_bytes: int, *,
+    def __init__(self, scorers: Sequence[Scorer], workers: int, timeout: float, memory_bytes: int, *,
                  max_failed: float = 0.2, path: Sequence[str] = (), output: Path | None = None):
-        self.setup = Setup(tuple((s.target, dict(s.options)) for s in scorers), timeout, memory_bytes,
+        self.setup = Setup(tuple((s.function, dict(s.options)) for s in scorers), timeout, memory_bytes,
                            tuple(path), output)
         self.max_failed = max_failed
         self.failed_rows = 0
@@ -71,8 +67,8 @@ class ScoringPool:
     def score(self, items: Sequence[ScoreItem]) -> list[list[ScoreResult]]:
         """Results by item, then by scorer in the pool's order.
 
-        Raises RunError RL607 where more rows than allowed have no score, as soon as that is certain, or where a scorer
-        cannot be imported; the pool can be used again after it.
+        Raises RunError RL607 where more rows than allowed have no score, as soon as that is certain, or where
+        a scorer cannot be imported; the pool can be used again after it.
         """
         round_ = _Round(self, items)
         try:
@@ -113,6 +109,7 @@ class _Round:
         self.waiting = deque(range(len(self.results)))
         self.missing = len(self.results)
         self.failed: set[int] = set()
+        self.lost_starts = 0
         self.history = list(pool._recent)[max(0, len(pool._recent) - WINDOW + len(items)):]
 
     @property
@@ -132,7 +129,8 @@ class _Round:
         return [self.results[i:i + self.scorers] for i in range(0, len(self.results), self.scorers)]
 
     def _dispatch(self) -> None:
-        """Batches shrink as the queue does, so that cheap rows share messages and dear ones share processes."""
+        """Batches shrink as the queue does, so that cheap rows share messages and dear ones share
+        processes."""
         for process in self.pool._processes:
             if not process.ready or process.jobs or process.broken:
                 continue
@@ -180,12 +178,22 @@ class _Round:
         status = process.kill()
         self.pool._replace(process)
         if not process.ready:
-            raise RunError(_not_started(process, status))
+            self._lost_start(process, status)
         left = list(process.jobs)
         process.jobs.clear()
         if left and delivered:
             self._record([(left.pop(0), None, self._cause(overdue, status), spent)])
         self.waiting.extendleft(reversed(left))
+
+    def _lost_start(self, process: ScoringProcess, status: int) -> None:
+        """An import that fails will fail again; a process that was killed gets two more tries."""
+        self.lost_starts += 1
+        if not process.failed and self.lost_starts <= SPARE_STARTS:
+            return
+        names = ", ".join(target for target, _ in process.setup.scorers)
+        raise RunError(at("RL607", f"the scorers ({names}) cannot be loaded", None,
+                          why=process.failed or f"their process ended (status {status}) before it was ready",
+                          fix="check that the packages they need are installed and import without error"))
 
     def _cause(self, overdue: bool, status: int) -> str:
         if overdue:
@@ -197,13 +205,7 @@ class _Round:
         rows = len(self.history) + len(self.items)
         bad = sum(self.history) + len(self.failed)
         if rows >= FEWEST_JUDGED and bad > self.pool.max_failed * rows and self.failed:
-            raise RunError(at("RL607", f"{bad} of {rows} responses could not be scored, more than the allowed "
-                              f"{self.pool.max_failed:.0%}", None, why=f"the first failure:\n{self.pool.first_error}",
+            message = f"{bad} of {rows} responses have no score, more than the allowed {self.pool.max_failed:.0%}"
+            raise RunError(at("RL607", message, None, why=f"the first failure:\n{self.pool.first_error}",
                               fix="correct the scorer, or set feedback { timeout: …, max_failed: … }"))
 
-
-def _not_started(process: ScoringProcess, status: int) -> Diagnostic:
-    names = ", ".join(target for target, _ in process.setup.scorers)
-    why = process.failed or f"its process ended with status {status} before it was ready"
-    return at("RL607", f"the scorers ({names}) cannot be loaded", None, why=why,
-              fix="check that the packages they need are installed and import without error")

@@ -27,8 +27,8 @@ Reply = tuple[int, float | None, str | None, float]
 
 @dataclass(frozen=True)
 class Setup:
-    """What every scoring process of a pool is started with. `path` goes before `sys.path`, `output` (append) takes
-    what scorers print; without it their printing is thrown away. `timeout` in seconds per job."""
+    """What every scoring process of a pool is started with. `path` goes before `sys.path`, `output` (append)
+    takes what scorers print; without it their printing is thrown away. `timeout` in seconds per job."""
 
     scorers: tuple[tuple[str, dict[str, Any]], ...]
     timeout: float
@@ -39,7 +39,8 @@ class Setup:
 
 @dataclass
 class ScoringProcess:
-    """A started process. `jobs` are the indices sent and not yet answered, in the order they are worked on."""
+    """A started process. `jobs` are the indices sent and not yet answered, in the order they are worked
+    on."""
 
     setup: Setup
     process: subprocess.Popen[bytes]
@@ -106,7 +107,8 @@ class ScoringProcess:
         self.unsent += HEADER.pack(len(data)) + data
 
     def _reply(self, line: bytes) -> Reply | None:
-        """One line understood. Anything but the answer to the job in hand means the process cannot be trusted."""
+        """One line understood. Anything but the answer to the job in hand means the process cannot be
+        trusted."""
         try:
             message = json.loads(line)
         except ValueError:

@@ -1,9 +1,9 @@
 """The process that scores: reads jobs, writes one line per score. It may hang or die; the pool notices.
 
-Standard input carries pickled (index, scorer, text, answer, metadata) batches, each after its length in eight bytes.
-Replies are JSON lines [index, value, error, seconds], one as soon as its job is done, so that a job that never ends
-is known to be the first without a reply. Replies are JSON because nothing that scored a stranger's text is unpickled.
-Imports stay light: a worker starts in some ten milliseconds.
+Standard input carries pickled (index, scorer, text, answer, metadata) batches, each after its length in eight
+bytes. Replies are JSON lines [index, value, error, seconds], one as soon as its job is done, so that a job
+that never ends is known to be the first without a reply. Replies are JSON because nothing that scored a
+stranger's text is unpickled. Imports stay light: a worker starts in some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def resolve(target: str) -> Scorer:
 
 def score(function: Scorer, options: Mapping[str, Any], text: str, answer: str,
           metadata: Mapping[str, Any]) -> tuple[float | None, str | None, float]:
-    """(value, error, seconds): the error is a traceback or a sentence, and set exactly where there is no value."""
+    """(value, error, seconds): the error is a traceback or a sentence, and set exactly where there is no
+    value."""
     start = time.perf_counter()
     try:
         value = function(text, answer, metadata, **options)

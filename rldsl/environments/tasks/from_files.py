@@ -21,8 +21,8 @@ SHOWN = 5
 def load_files(spec: TaskSpec, split: Split, read: Reader, root: Path) -> Task:
     """The task in a file or folder; `root` is what a relative path starts from.
 
-    A single file is one set: every split of it holds all rows, in the file's order. A folder has a file or folder
-    per split. Raises RecipeError RL407 with file and row number for each of the first five bad rows.
+    A single file is one set: every split of it holds all rows, in the file's order. A folder has a file or
+    folder per split. Raises RecipeError RL407 with file and row number for each of the first five bad rows.
     """
     try:
         rows = read_rows(root / spec.name, split)

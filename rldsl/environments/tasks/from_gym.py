@@ -22,8 +22,8 @@ Entry = dict[str, Any]
 class _Stream:
     """The entries of one split, generated in order and kept.
 
-    A question belongs to the split that its own hash names, so that no question is in two splits, whatever the
-    seeds. When the generator runs out of new candidates the entries found so far come round again.
+    A question belongs to the split that its own hash names, so that no question is in two splits, whatever
+    the seeds. When the generator runs out of new candidates the entries found so far come round again.
     """
 
     def __init__(self, generate: Callable[[int], Entry], split: Split):
@@ -57,7 +57,7 @@ def load_gym(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
     try:
         build(0)
     except (RowError, LookupError) as error:
-        raise unreadable(spec, f"'{spec.text}': {error}", "gym tasks have the columns prompt and answer") from None
+        raise unreadable(spec, f"'{spec.text}': {error}", "its columns are prompt and answer") from None
     return Task(spec.text, split, SIZES[split], True, build)
 
 
@@ -65,17 +65,17 @@ def _dataset(spec: TaskSpec, stream: str) -> Any:
     try:
         from reasoning_gym.factory import DATASETS, create_dataset
     except ImportError:
-        raise unreadable(spec, f"'{spec.text}' needs the package reasoning-gym, which is not installed",
+        raise unreadable(spec, f"'{spec.text}' needs the package reasoning-gym, which is missing",
                          "pip install 'rldsl[gym]'") from None
     if spec.name not in DATASETS:
-        near = difflib.get_close_matches(spec.name, DATASETS, 3)
+        near = difflib.get_close_matches(spec.name, DATASETS, 1)
         raise unreadable(spec, f"reasoning-gym has no task '{spec.name}'",
-                         f"did you mean {' or '.join(near)}?" if near else "see reasoning_gym.factory.DATASETS")
+                         f"write gym:{near[0]}" if near else "see the tasks that reasoning-gym lists")
     config = {name: literal(text) for name, text in spec.parameters}
     try:
         return create_dataset(spec.name, **config, seed=_digest(stream) % 2**31, size=CANDIDATES)
     except (AssertionError, TypeError, ValueError) as error:
-        raise unreadable(spec, f"reasoning-gym refuses '{spec.text}': {error}", "check the parameters") from None
+        raise unreadable(spec, f"reasoning-gym refuses '{spec.text}': {error}", "correct it") from None
 
 
 def _digest(text: str) -> int:

@@ -39,7 +39,7 @@ def load_toy(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
     try:
         build(0)
     except RowError as error:
-        raise unreadable(spec, f"'{spec.text}': {error}", "toy tasks have the columns prompt and answer") from None
+        raise unreadable(spec, f"'{spec.text}': {error}", "its columns are prompt and answer") from None
     return Task(spec.text, split, part.size(), True, build)
 
 
@@ -66,5 +66,5 @@ def _value(spec: TaskSpec, name: str, text: str, allowed: dict[str, Any]) -> int
                          f"write {name}=2, for instance")
     for bound in getattr(allowed[name], "__metadata__", ()):
         if isinstance(bound, Bound) and (broken := bound.broken(value)):
-            raise unreadable(spec, f"'{name}' of toy:{spec.name} {broken}, it is {value}", "choose another value")
+            raise unreadable(spec, f"'{name}' of toy:{spec.name} {broken}, not {value}", "change it")
     return value

@@ -17,10 +17,10 @@ def load_task(spec: str, split: Split, *, seed: int, columns: Columns = PLAIN, r
               span: Span | None = None) -> Task:
     """The problems of a task: `toy:NAME`, `gym:NAME`, or the path of a file or folder (relative to `root`).
 
-    Problem i is a pure function of (spec, split, seed, i). The splits of toy and gym tasks never share a problem,
-    whatever the seeds; their `held_out` and `warm_start` do not depend on the seed. Files keep their order.
-    `span` is where the recipe names the task; diagnostics point there. Raises RecipeError: RL407 for a source
-    that is missing or unreadable (file and row named), RL203 for a template that is not Jinja.
+    Problem i is a pure function of (spec, split, seed, i). The splits of toy and gym tasks never share a
+    problem, whatever the seeds; their `held_out` and `warm_start` do not depend on the seed. Files keep their
+    order. `span` is where the recipe names the task; diagnostics point there. Raises RecipeError: RL407 for a
+    source that is missing or unreadable (file and row named), RL203 for a template that is not Jinja.
     """
     parsed = parse_spec(spec, span)
     try:

@@ -14,8 +14,8 @@ SPLITS: tuple[Split, ...] = ("train", "warm_start", "held_out")
 class Problem:
     """One prompt and its reference answer.
 
-    `id` is the same for the same problem in every run, whatever the seed. `metadata` holds everything else the
-    source knows about the problem; scorers get it.
+    `id` is the same for the same problem in every run, whatever the seed. `metadata` holds everything else
+    the source knows about the problem; scorers get it.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Task:
     def __getitem__(self, index: int) -> Problem:
         """The problem at `index`, counted from 0; raises IndexError outside `0 <= index < len(self)`."""
         if not 0 <= index < self.size:
-            raise IndexError(f"{self.name} has {self.size} problems in '{self.split}', there is no number {index}")
+            raise IndexError(f"no problem {index} in the {self.size} of '{self.split}' of {self.name}")
         return self.build(index)
 
     def __iter__(self) -> Iterator[Problem]:

@@ -16,8 +16,8 @@ class RowError(Exception):
 class Columns:
     """Which columns hold what. `answer=None`: the task has no reference answers (a scorer does without).
 
-    A name with dots reaches into nested columns: `reward_model.ground_truth`. With a `template` (Jinja, run in
-    a sandbox, all columns by name) the prompt is what it renders and `prompt` is not read.
+    A name with dots reaches into nested columns: `reward_model.ground_truth`. With a `template` (Jinja, run
+    in a sandbox, all columns by name) the prompt is what it renders and `prompt` is not read.
     """
 
     prompt: str = "prompt"
@@ -61,7 +61,8 @@ def _answer(row: Mapping[str, Any], column: str) -> str:
 
 
 def lookup(row: Mapping[str, Any], column: str) -> Any:
-    """The value in a column; a name with dots reaches into nested ones. Raises RowError naming what there is."""
+    """The value in a column; a name with dots reaches into nested ones. Raises RowError naming what there
+    is."""
     value: Any = row
     if column in row:
         return row[column]

@@ -46,7 +46,8 @@ def word(number: int, length: int, letters: int) -> str:
 @dataclass(frozen=True)
 class SplitSpace:
     """One split of a space. Which problems it holds depends on the space alone; only the order of `train`
-    depends on the seed, so that runs with different seeds are evaluated on the same problems in the same order.
+    depends on the seed, so that runs with different seeds are evaluated on the same problems in the same
+    order.
     """
 
     space: Space

@@ -11,7 +11,11 @@ from typing import Any
 from .problem import Split
 
 FOLDER_NAMES: dict[str, tuple[str, ...]] = {
-    "train": ("train",), "warm_start": ("warm_start", "sft"), "held_out": ("held_out", "test", "validation", "eval")}
+    "train": ("train",),
+    "warm_start": ("warm_start", "sft"),
+    "held_out": ("held_out", "test", "validation", "eval"),
+}
+SHAPE = 'write one object per line: {"prompt": …, "answer": …}'
 
 
 class TableError(Exception):
@@ -35,7 +39,7 @@ def read_rows(path: Path, split: Split) -> list[Row]:
     """All rows of a file, or of one split of a data set folder. Raises TableError."""
     if not path.exists():
         raise TableError(f"there is no file or folder '{path}'",
-                         "give the path of a .jsonl or .parquet file or of a data set folder, from the project's root")
+                         "give the path of a .jsonl or .parquet file or of a data set folder")
     files = _folder_files(path, split) if path.is_dir() else [path]
     return [row for file in files for row in _read_file(file)]
 
@@ -68,10 +72,9 @@ def _json_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
         raise TableError(f"{where} is not UTF-8 text", "save the file as UTF-8") from None
     except (json.JSONDecodeError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        raise TableError(f"{where} is not JSON: {reason}", 'write one object per line: {"prompt": …, "answer": …}'
-                         ) from None
+        raise TableError(f"{where} is not JSON: {reason}", SHAPE) from None
     if not isinstance(values, dict):
-        raise TableError(f"{where} is not an object", 'write one object per line: {"prompt": …, "answer": …}')
+        raise TableError(f"{where} is not an object", SHAPE)
     return values
 
 
@@ -83,7 +86,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         with parquet.ParquetFile(path) as file:
             batches = [batch.to_pylist() for batch in file.iter_batches()]
     except pyarrow.ArrowException as error:
-        raise TableError(f"'{path}' is not a Parquet file: {_first_line(error)}", "write the file again") from None
+        raise TableError(f"'{path}' is not a Parquet file: {_first_line(error)}", "write it again") from None
     yield from _numbered(path, batches)
 
 
@@ -93,7 +96,7 @@ def _arrow(path: Path) -> Iterator[Row]:
         with pyarrow.memory_map(str(path)) as source, pyarrow.ipc.open_stream(source) as stream:
             batches = [batch.to_pylist() for batch in stream]
     except pyarrow.ArrowException as error:
-        raise TableError(f"'{path}' is not an Arrow stream: {_first_line(error)}", "save the data set again") from None
+        raise TableError(f"'{path}' is not an Arrow stream: {_first_line(error)}", "save it again") from None
     yield from _numbered(path, batches)
 
 
@@ -116,8 +119,8 @@ def _first_line(error: Exception) -> str:
 
 
 def _folder_files(folder: Path, split: Split) -> list[Path]:
-    """The files of one split: of a folder saved by `datasets`, of one folder per split, or of files whose names
-    begin with the split's (`train-00000-of-00002.parquet`)."""
+    """The files of one split: of a folder saved by `datasets`, of one folder per split, or of files whose
+    names begin with the split's (`train-00000-of-00002.parquet`)."""
     inside = _split_folder(folder, split)
     names = FOLDER_NAMES[split]
     for suffix in (".arrow", ".parquet", ".jsonl"):
@@ -127,7 +130,7 @@ def _folder_files(folder: Path, split: Split) -> list[Path]:
         if files:
             return files
     raise TableError(f"the folder '{folder}' has no '{split}' split",
-                     f"it is looked for as {' or '.join(names)}, as a folder or at the start of the files' names")
+                     f"it is looked for as {' or '.join(names)}, as a folder or at the start of file names")
 
 
 def _split_folder(folder: Path, split: Split) -> Path:

@@ -1,4 +1,4 @@
-"""`Calculate 3 + 4. Reply with the number only.` → `7`: for small language models that follow instructions."""
+"""`Calculate 3 + 4. Reply with the number only.` → `7`: for small instructed language models."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Scorers: pure functions `score(text, answer, metadata) → float | None`, 1.0 for right and 0.0 for wrong.
 
-A wrong or missing answer in the text scores 0. What makes scoring itself impossible (a reference answer that is
-no number, a pattern that is no regular expression) raises ValueError: a failure is not a score. `math` and `task`
-need heavy packages and are imported when they are first named.
+A wrong or missing answer in the text scores 0. What makes scoring itself impossible (a reference answer that
+is no number, a pattern that is no regular expression) raises ValueError: a failure is not a score. `math` and
+`task` need heavy packages and are imported when they are first named.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ BRACES = re.compile(r"\\+f?boxed\s*\{|\\[\\{}]|[{}]")
 def extract(text: str, how: str) -> str | None:
     """The answer in `text`, or None where there is none.
 
-    `how`: "all" (the text without white space at its ends), "first_number", "last_number", "boxed" (inside the
-    last `\\boxed{…}`, braces balanced), or a regular expression: its first group, or the whole match without
-    one, at its last match. Raises ValueError for a pattern that is not a regular expression.
+    `how`: "all" (the text without white space at its ends), "first_number", "last_number", "boxed" (inside
+    the last `\\boxed{…}`, braces balanced), or a regular expression: its first group, or the whole match
+    without one, at its last match. Raises ValueError for a pattern that is not a regular expression.
     """
     if how == "all":
         return text.strip() or None

@@ -14,9 +14,9 @@ from .extract import extract
 def math(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str = "boxed") -> float:
     """1.0 if the extracted expression equals the answer in value, else 0.0.
 
-    `extract: all` leaves finding the expression to math-verify. Its own time-outs rest on signals and turn into a
-    score of 0, so they are off: the scoring pool's deadline holds. Raises ValueError if the reference answer cannot
-    be parsed, and what math-verify raises where it cannot compare two expressions.
+    `extract: all` leaves finding the expression to math-verify. Its own time-outs rest on signals and turn
+    into a score of 0, so they are off: the scoring pool's deadline holds. Raises ValueError if the reference
+    answer cannot be parsed, and what math-verify raises where it cannot compare two expressions.
     """
     wanted = _parsed(answer)
     if not wanted:

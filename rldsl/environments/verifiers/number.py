@@ -1,4 +1,4 @@
-"""Compare numbers, exactly unless a tolerance is given."""
+"""Compare numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ LATEX_FRACTION = re.compile(r"([-+]?)\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
 
 
 def numeric(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str = "last_number",
-            tolerance: float = 0.0) -> float:
-    """1.0 if the number in the text is within `tolerance` (absolute) of the answer, else 0.0.
+            tolerance: float = 1e-6) -> float:
+    """1.0 if the number in the text is the answer, else 0.0.
 
-    Numbers are compared as exact fractions: 1,234 = 1234, −5 = -5, 3.0 = 3, 1e3 = 1000, 1/2 = 0.5. Raises
-    ValueError if the reference answer is not a number.
+    `tolerance` is the largest difference that counts as equal, relative to max(1, |answer|); with 0 numbers
+    are compared as exact fractions. 1,234 = 1234, −5 = -5, 3.0 = 3, 1e3 = 1000, 1/2 = 0.5. Raises ValueError
+    if the reference answer is not a number.
     """
     wanted = parse_number(answer)
     if wanted is None:
         raise ValueError(f"the reference answer {answer!r} is not a number")
     given = parse_number(_extract(text, extract))
-    return float(given is not None and abs(given - wanted) <= tolerance)
+    return float(given is not None and abs(given - wanted) <= Fraction(str(tolerance)) * max(1, abs(wanted)))
 
 
 _extract = extract

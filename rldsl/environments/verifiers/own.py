@@ -13,8 +13,8 @@ from .text import exact
 def task(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str = "all") -> float:
     """What the task's author says the response is worth, usually between 0 and 1.
 
-    Toy tasks compare exactly; reasoning-gym tasks bring a scorer each. Raises ValueError for a task that has none,
-    such as one read from a file.
+    Toy tasks compare exactly; reasoning-gym tasks bring a scorer each. Raises ValueError for a task that has
+    none, such as one read from a file.
     """
     if "toy" in metadata:
         return exact(text, answer, metadata, extract=extract)

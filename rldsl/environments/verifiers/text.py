@@ -14,16 +14,15 @@ def exact(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str =
     return float(_extract(text, extract) == answer.strip())
 
 
-def regex(text: str, answer: str, metadata: Mapping[str, Any], *, pattern: str | None = None,
+def regex(text: str, answer: str, metadata: Mapping[str, Any], *, pattern: str,
           extract: str = "all") -> float:
     """1.0 if `pattern` is found in the extracted text, else 0.0. `.` matches new lines too.
 
-    `{answer}` in the pattern stands for the answer, taken literally; without a pattern the answer itself is the
-    regular expression. Raises ValueError for what is not a regular expression.
+    `{answer}` in the pattern stands for the answer, taken literally. Raises ValueError for what is not a
+    regular expression.
     """
-    wanted = answer if pattern is None else pattern.replace("{answer}", re.escape(answer.strip()))
-    found = _extract(text, extract)
-    return float(compiled(wanted).search(found or "") is not None)
+    wanted = compiled(pattern.replace("{answer}", re.escape(answer.strip())))
+    return float(wanted.search(_extract(text, extract) or "") is not None)
 
 
 _extract = extract

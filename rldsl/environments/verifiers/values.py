@@ -10,8 +10,9 @@ from .extract import extract
 
 
 def json(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str = "all") -> float:
-    """1.0 if the extracted text is JSON and equal in value to the answer: key order, white space and the spelling
-    of numbers (1, 1.0) do not matter; `true` is not 1. Raises ValueError if the reference answer is not JSON."""
+    """1.0 if the extracted text is JSON and equal in value to the answer: key order, white space and the
+    spelling of numbers (1, 1.0) do not matter; `true` is not 1. Raises ValueError if the reference answer is
+    not JSON."""
     try:
         wanted = loads(answer, parse_constant=_refuse)
     except (ValueError, RecursionError):

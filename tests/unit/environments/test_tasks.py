@@ -94,7 +94,8 @@ def write(path, rows):
 
 
 def test_json_lines_with_column_names_nested_answers_and_numbers(tmp_path):
-    name = write(tmp_path / "a.jsonl", [{"q": "2+2", "gold": {"value": 4}}, {"q": "1+1", "gold": {"value": "2"}}])
+    rows = [{"q": "2+2", "gold": {"value": 4}}, {"q": "1+1", "gold": {"value": "2"}}]
+    name = write(tmp_path / "a.jsonl", rows)
     task = load_task(name, "train", seed=0, root=tmp_path, columns=Columns("q", "gold.value"))
     assert [(p.prompt, p.answer) for p in task] == [("2+2", "4"), ("1+1", "2")]
     assert task[0].metadata["gold"] == {"value": 4} and task[0].id.endswith("a.jsonl:1")
@@ -107,8 +108,8 @@ def test_template_reads_all_columns(tmp_path):
     assert load_task(name, "train", seed=0, root=tmp_path, columns=columns)[0].prompt == "Q: Hi\nA: "
 
 
-@pytest.mark.parametrize("template", ["{{ prompt.__class__.__mro__ }}", "{{ cycler.__init__.__globals__.os }}",
-                                      "{{ nothing }}", "{{ 1 / 0 }}"])
+@pytest.mark.parametrize("template", ["{{ prompt.__class__.__mro__ }}", "{{ nothing }}", "{{ 1 / 0 }}",
+                                      "{{ cycler.__init__.__globals__.os }}"])
 def test_template_runs_in_a_sandbox_and_its_faults_name_the_row(template, tmp_path):
     name = write(tmp_path / "a.jsonl", [{"prompt": "p", "answer": "a"}])
     (found,) = fault(name, "train", root=tmp_path, columns=Columns(template=template))
@@ -192,6 +193,9 @@ def test_gym_splits_share_no_question_and_repeat():
 
 
 def test_toy_tasks_import_no_heavy_package():
-    code = ("import sys; from rldsl.environments.tasks import load_task; load_task('toy:addition', 'train', seed=0)"
-            "[0]; print([m for m in ('torch', 'numpy', 'pyarrow', 'reasoning_gym', 'jinja2') if m in sys.modules])")
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = ("import sys; from rldsl.environments.tasks import load_task\n"
+            "load_task('toy:addition', 'train', seed=0)[0]\n"
+            "heavy = 'torch', 'numpy', 'pyarrow', 'reasoning_gym', 'jinja2'\n"
+            "print([name for name in heavy if name in sys.modules])")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

@@ -12,7 +12,8 @@ from rldsl.environments.verifiers.number import parse_number
 
 @pytest.mark.parametrize(("text", "number"), [
     ("1,234", 1234), ("so 1,234,567.5.", Fraction("1234567.5")), ("−5", -5), ("x=-5", -5), ("3.0", 3),
-    ("1e3", 1000), ("2.5E-1", Fraction(1, 4)), ("3/4.", Fraction(3, 4)), ("5-3", 3), ("5 - 3", 3), ("3, 5", 5),
+    ("1e3", 1000), ("2.5E-1", Fraction(1, 4)), ("3/4.", Fraction(3, 4)), ("5-3", 3), ("5 - 3", 3),
+    ("3, 5", 5),
     ("1,2,3", 3), ("...5", 5), (".5", Fraction(1, 2)), ("答案是42。", 42), ("5 m2", 5), ("$1,234", 1234),
     ("**7**", 7), ("7%", 7), ("007", 7)])
 def test_last_number(text, number):
@@ -32,7 +33,8 @@ def test_first_number():
 @pytest.mark.parametrize(("text", "inside"), [
     (r"\boxed{1} or \boxed{2}", "2"), (r"\boxed{\frac{1}{\sqrt{2}}}", r"\frac{1}{\sqrt{2}}"),
     (r"\boxed{5} \boxed{6", "5"), (r"\boxed{\{1\}}", r"\{1\}"), (r"\boxed {x}", "x"), (r"\fbox \boxed{}", ""),
-    (r"} \boxed{1}", "1"), (r"\boxed{\boxed{2}}", "2"), (r"\\boxed{4}", "4"), (r"\boxed{a{b}", None), ("", None)])
+    (r"} \boxed{1}", "1"), (r"\boxed{\boxed{2}}", "2"), (r"\\boxed{4}", "4"), (r"\boxed{a{b}", None),
+    ("", None)])
 def test_boxed(text, inside):
     assert extract(text, "boxed") == inside
 
@@ -56,9 +58,12 @@ def test_numeric(text, answer, score):
     assert verifiers.numeric(text, answer, {}) == score
 
 
-def test_numeric_is_exact_until_a_tolerance_is_given():
+def test_numeric_tolerance_is_relative_above_one_and_exact_at_zero():
     assert verifiers.numeric("0.333", "1/3", {}) == 0.0
     assert verifiers.numeric("0.333", "1/3", {}, tolerance=1e-3) == 1.0
+    assert verifiers.numeric("1000001", "1000000", {}) == 1.0
+    assert verifiers.numeric("1000002", "1000000", {}) == 0.0
+    assert verifiers.numeric("0.1000000000000000001", "0.1", {}, tolerance=0) == 0.0
     assert verifiers.numeric(r"\boxed{\frac{1}{3}}", "1/3", {}, extract="boxed") == 1.0
 
 
@@ -76,7 +81,6 @@ def test_exact():
 def test_regex():
     assert verifiers.regex("<think>a\nb</think> 7", "7", {}, pattern=r"</think>\s*{answer}$") == 1.0
     assert verifiers.regex("1a", "1.", {}, pattern="{answer}") == 0.0
-    assert verifiers.regex("1a", "1.", {}) == 1.0
 
 
 @pytest.mark.parametrize(("text", "answer", "score"), [
@@ -92,7 +96,8 @@ def test_json_reference_must_be_json():
 
 
 @pytest.mark.parametrize(("text", "answer", "score"), [
-    (r"thus \boxed{\frac{2}{4}}", "1/2", 1.0), (r"\boxed{(x+1)^2}", "x^2+2x+1", 1.0), (r"\boxed{3}", "4", 0.0),
+    (r"thus \boxed{\frac{2}{4}}", "1/2", 1.0), (r"\boxed{(x+1)^2}", "x^2+2x+1", 1.0),
+    (r"\boxed{3}", "4", 0.0),
     ("no box", "4", 0.0), (r"\boxed{}", "4", 0.0)])
 def test_math(text, answer, score):
     assert verifiers.math(text, answer, {}) == score

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.axes.base import Scorer
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.scoring import ScoreItem, ScorerSpec, ScoringPool
+from rldsl.runtime.scoring import ScoreItem, ScoringPool
 
 SCORERS = '''
 import math, os, sys, time
@@ -49,7 +50,7 @@ def module(tmp_path):
 
 @pytest.fixture
 def pool(module):
-    with ScoringPool([ScorerSpec("scorers:act")], 2, 0.7, 2**30, max_failed=0.5, path=(str(module),)) as pool:
+    with ScoringPool([Scorer("scorers:act")], 2, 0.7, 2**30, max_failed=0.5, path=(str(module),)) as pool:
         yield pool
 
 
@@ -88,16 +89,17 @@ def test_printing_and_reading_do_not_touch_the_protocol(pool):
 
 def test_printing_can_be_kept(module):
     output = module / "output.log"
-    with ScoringPool([ScorerSpec("scorers:act")], 1, 5, 2**30, path=(str(module),), output=output) as pool:
+    with ScoringPool([Scorer("scorers:act")], 1, 5, 2**30, path=(str(module),), output=output) as pool:
         pool.score(items("print"))
     assert output.read_text() == "[1, 0.5, null, 0.0]\n"
 
 
 def test_several_scorers_options_and_order(module):
-    specs = [ScorerSpec("scorers:act", {"scale": 2.0}), ScorerSpec("scorers:second")]
+    specs = [Scorer("scorers:act", {"scale": 2.0}), Scorer("scorers:second")]
     with ScoringPool(specs, 2, 5, 2**30, path=(str(module),)) as pool:
         results = pool.score(items("ok", "raise", "ok", "ok", "ok"))
-    assert [[r.value for r in row] for row in results] == [[0, 0.25], [None, 0.25], [4, 0.25], [6, 0.25], [8, 0.25]]
+    assert [row[0].value for row in results] == [0, None, 4, 6, 8]
+    assert all(row[1].value == 0.25 for row in results)
 
 
 def test_nothing_to_score(pool):
@@ -114,7 +116,7 @@ def test_all_rows_failing_stop_the_run_with_the_first_traceback(pool):
 
 
 def test_the_run_stops_as_soon_as_the_limit_is_certain_to_break(module):
-    with ScoringPool([ScorerSpec("scorers:act")], 2, 0.1, 2**30, path=(str(module),)) as pool:
+    with ScoringPool([Scorer("scorers:act")], 2, 0.1, 2**30, path=(str(module),)) as pool:
         start = time.monotonic()
         with pytest.raises(RunError):
             pool.score(items(*["hang"] * 100))
@@ -122,22 +124,23 @@ def test_the_run_stops_as_soon_as_the_limit_is_certain_to_break(module):
 
 
 def test_one_of_eight_is_within_the_default_limit(module):
-    with ScoringPool([ScorerSpec("scorers:act")], 2, 5, 2**30, path=(str(module),)) as pool:
+    with ScoringPool([Scorer("scorers:act")], 2, 5, 2**30, path=(str(module),)) as pool:
         assert values(pool.score(items(*["raise"] + ["ok"] * 7)))[0] is None
 
 
 def test_small_calls_are_judged_together(module):
-    with ScoringPool([ScorerSpec("scorers:act")], 1, 5, 2**30, path=(str(module),)) as pool:
+    with ScoringPool([Scorer("scorers:act")], 1, 5, 2**30, path=(str(module),)) as pool:
         pool.score(items("raise", "ok", "ok", "ok"))
         with pytest.raises(RunError):
             pool.score(items("raise", "ok", "ok", "ok"))
 
 
 @pytest.mark.parametrize(("target", "words"), [
-    ("no_such_package:f", "No module named"), ("scorers:nothing", "has no attribute"),
+    ("no_such_package:f", "No module named"), ("scorers:nothing", "has no attribute"), ("dies:f", "status 4"),
     ("scorers:math", "is not a function")])
 def test_a_scorer_that_cannot_be_loaded(module, target, words):
-    with (ScoringPool([ScorerSpec(target)], 1, 5, 2**30, path=(str(module),)) as pool,
+    (module / "dies.py").write_text("import os; os._exit(4)")
+    with (ScoringPool([Scorer(target)], 1, 5, 2**30, path=(str(module),)) as pool,
           pytest.raises(RunError) as caught):
         pool.score(items("ok"))
     assert caught.value.diagnostic.code == "RL607" and words in caught.value.diagnostic.why
@@ -157,7 +160,7 @@ def running(mark):
 
 def test_children_of_a_scorer_end_with_the_pool(module):
     mark = f"mark-{os.getpid()}"
-    with ScoringPool([ScorerSpec("scorers:act")], 1, 5, 2**30, path=(str(module),)) as pool:
+    with ScoringPool([Scorer("scorers:act")], 1, 5, 2**30, path=(str(module),)) as pool:
         pool.score([ScoreItem("child", mark)])
         assert running(mark)
     assert not running(mark)
@@ -171,10 +174,11 @@ def ended(pid):
 
 
 def test_workers_end_when_the_pool_is_killed(module):
-    code = ("from rldsl.runtime.scoring import *; import os, sys; "
-            f"p = ScoringPool([ScorerSpec('scorers:act')], 1, 5, 2**30, path=({str(module)!r},)); "
+    code = ("from rldsl.runtime.scoring import *; from rldsl.axes.base import Scorer; import os; "
+            f"p = ScoringPool([Scorer('scorers:act')], 1, 5, 2**30, path=({str(module)!r},)); "
             "p.score([ScoreItem('ok', '')]); print(p._processes[0].process.pid, flush=True); os._exit(9)")
-    pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    pid = int(run.stdout)
     for _ in range(100):
         if ended(pid):
             return
@@ -189,13 +193,13 @@ def test_workers_are_light(pool):
 
 
 def test_heavy_scorers_load_outside_the_deadline():
-    with ScoringPool([ScorerSpec("rldsl.environments.verifiers:math")], 1, 0.3, 2**31) as pool:
+    with ScoringPool([Scorer("rldsl.environments.verifiers:math")], 1, 0.3, 2**31) as pool:
         (row,) = pool.score([ScoreItem(r"\boxed{2}", "2")])
     assert row[0].value == 1.0
 
 
 def test_cheap_rows_are_cheap():
-    with ScoringPool([ScorerSpec("rldsl.environments.verifiers:numeric")], 2, 5, 2**30) as pool:
+    with ScoringPool([Scorer("rldsl.environments.verifiers:numeric")], 2, 5, 2**30) as pool:
         batch = [ScoreItem(f"it is {i}", str(i)) for i in range(128)]
         pool.score(batch)
         best = min(_seconds(pool, batch) for _ in range(20))
