@@ -43,6 +43,10 @@ def _apply(op: str, args: tuple[Expr, ...], e: Expr) -> Expr:
         folded = _fold(op, [a.value for a in args])
         if folded is not None:
             return Const(folded)
+    return _choose(op, args) or _arithmetic(op, args) or e
+
+
+def _arithmetic(op: str, args: tuple[Expr, ...]) -> Expr | None:
     match op, args:
         case "add", (Const(0.0), x) | (x, Const(0.0)):  # 0 + x = x
             return x
@@ -50,6 +54,8 @@ def _apply(op: str, args: tuple[Expr, ...], e: Expr) -> Expr:
             return x
         case "sub", (x, y) if x == y:  # x − x = 0
             return Const(0.0)
+        case "neg", (Apply("sub", (x, y)),):  # −(x − y) = y − x
+            return Apply("sub", (y, x))
         case "mul", (Const(0.0), _) | (_, Const(0.0)):  # 0 · x = 0
             return Const(0.0)
         case "mul", (Const(1.0), x) | (x, Const(1.0)):  # 1 · x = x
@@ -58,15 +64,24 @@ def _apply(op: str, args: tuple[Expr, ...], e: Expr) -> Expr:
             return Const(0.0)
         case "div" | "pow", (x, Const(1.0)):  # x / 1 = x¹ = x
             return x
+    return None
+
+
+def _choose(op: str, args: tuple[Expr, ...]) -> Expr | None:
+    match op, args:
         case ("min" | "max"), (x, y) if x == y:  # min(x, x) = x
             return x
         case "where", (Const(c), yes, no):
             return yes if c else no
         case "where", (_, yes, no) if yes == no:
             return yes
+        case "where", (c, yes, Apply("where", (again, _, no))) if c == again:  # the inner test has failed already
+            return Apply("where", (c, yes, no))
+        case "where", (c, Apply("where", (again, yes, _)), no) if c == again:  # the inner test has passed already
+            return Apply("where", (c, yes, no))
         case "sg", (Apply("sg", _) as inner,):  # sg(sg(x)) = sg(x)
             return inner
-    return e
+    return None
 
 
 def _fold(op: str, v: list[float]) -> float | None:

@@ -91,3 +91,6 @@ Natural = Annotated[int, Bound(ge=0)]
 Seconds = Annotated[float, Bound(gt=0), Unit("seconds")]
 Bytes = Annotated[int, Bound(ge=1), Unit("bytes")]
 Check = Callable[[Any], str | None]
+
+NUMERATORS = ("current",)
+DENOMINATORS = ("old", "rollout")
