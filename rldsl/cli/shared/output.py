@@ -44,7 +44,7 @@ def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = No
         from rldsl.compiler.resolve import sources
         from rldsl.diagnostics.render import render, summary
 
-        texts = sources(diagnostics, getattr(args, "set", None) or ())
+        texts = sources(diagnostics, getattr(args, "sets", ()))
         print(render(diagnostics, texts, style=chosen, color=sys.stderr.isatty()), file=sys.stderr)
         if chosen == "terminal":
             print(f"\n{summary(diagnostics)}", file=sys.stderr)
