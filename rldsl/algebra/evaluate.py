@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .expr import TOKEN, UPDATE, Apply, Const, Expr, Reduce, Scan, Shift, Var, children
-from .grain import grain
+from .grain import grain, variables
 from .layout import Layout
 
 ROUNDING = 8 * 2.0**-52
@@ -91,7 +91,8 @@ def gradient(e: Expr, env: Mapping[str, Sequence[float]], shape: Layout,
     """d(Σ seed·e)/d(variable) for each variable that carries gradient; `seed` defaults to ones."""
     tape = _Tape(env, shape)
     out = tape.value(e)
-    return tape.backward(e, list(seed) if seed is not None else [1.0] * len(out.data))
+    found = tape.backward(e, list(seed) if seed is not None else [1.0] * len(out.data))
+    return {v.name: found.get(v.name, [0.0] * shape.size(v.grain)) for v in variables(e) if v.gradient}
 
 
 def spread(value: Value, shape: Layout, to: str) -> list[float]:

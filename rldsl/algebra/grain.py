@@ -16,7 +16,7 @@ def grain(e: Expr) -> str:
             return e.grain
         case Reduce(_, _, over):
             return over
-        case Scan(arg, second, _) | Shift(arg, second, _):
+        case Scan() | Shift():
             return TOKEN
         case Apply(_, args):
             out = UPDATE
@@ -39,10 +39,10 @@ def carries_gradient(e: Expr) -> bool:
 
 
 def scope(e: Expr) -> str:
-    """The coarsest unit that must be whole for the gradient to be exact: token, turn, response, pair, group, update."""
+    """The coarsest unit that must be whole for value and gradient to be exact: token, turn, response, …, update."""
     out = TOKEN
     for node in walk(e):
-        if isinstance(node, (Reduce, Scan, Shift)) and carries_gradient(node):
+        if isinstance(node, (Reduce, Scan, Shift)):
             out = coarser(out, node.over)
     return out
 

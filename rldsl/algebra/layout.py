@@ -26,6 +26,8 @@ class Layout:
         return self.maps[fine, coarse]
 
     def _derive(self, fine: str, coarse: str) -> list[int]:
+        if fine == coarse:
+            return list(range(self.size(fine)))
         if coarse == UPDATE:
             return [0] * self.size(fine)
         for middle in GRAINS[GRAINS.index(fine) + 1:GRAINS.index(coarse)]:

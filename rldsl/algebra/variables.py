@@ -22,6 +22,10 @@ KL_EXACT = Var("kl_exact", TOKEN, r"\mathrm{KL}_t(\pi_\theta\Vert\pi_{\mathrm{re
 VALUE = Var("values", TOKEN, r"V_t", "Vₜ")
 """The critic's value before each action token, a constant in the policy's objective."""
 ADVANTAGE = Var("advantage", TOKEN, r"A_t", "Aₜ")
+WEIGHT = Var("weight", TOKEN, r"w_t", "wₜ")
+"""The reduction's weight, constant over the whole update."""
+CORRECTION = Var("correction", TOKEN, r"d_t", "dₜ")
+"""The distribution's factor, constant over the whole batch."""
 REWARD = Var("reward", RESPONSE, r"R_i", "Rᵢ")
 """The response's total reward after the feedback algebra."""
 TOKEN_REWARD = Var("token_reward", TOKEN, r"r_t", "rₜ")

@@ -15,7 +15,6 @@ from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
 from .choice import Choice
 from .types import Policies
 
-
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
 
 @dataclass(frozen=True)

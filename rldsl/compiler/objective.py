@@ -6,14 +6,25 @@ Everything here is an expression; nothing is computed. The same objective is pri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rldsl.algebra.expr import GROUP, RESPONSE, Const, Expr, absolute, gt, highest, where
+from rldsl.algebra.expr import GROUP, RESPONSE, UPDATE, Const, Expr, absolute, gt, highest, total, where
 from rldsl.algebra.grain import substitute, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.text import from_data, to_data
-from rldsl.algebra.variables import ADVANTAGE, LAST, LOGP, MAX_TOKENS, REWARD, SCORES, TOKEN_REWARD, score
+from rldsl.algebra.variables import (
+    ADVANTAGE,
+    CORRECTION,
+    LAST,
+    LOGP,
+    MAX_TOKENS,
+    REWARD,
+    SCORES,
+    WEIGHT,
+    score,
+)
 from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source
 from rldsl.axes.traits import CORRECTNESS
 
@@ -64,6 +75,11 @@ class Objective:
                   self.correction, self.live, self.weight, self.ratio, self.policy)
         return tuple(e for e in single if e is not None) + tuple(n.expr for n in named)
 
+    def terms(self) -> tuple[Named, ...]:
+        """The parts of J, each one number per update: the policy term, then the regularisers. Their sum is maximised."""
+        policy = total(WEIGHT * (CORRECTION * self.policy), UPDATE)
+        return (Named("policy", policy), *(Named(n.name, total(WEIGHT * n.expr, UPDATE)) for n in self.regularisers))
+
     def reads(self) -> frozenset[str]:
         """Names of all variables that some formula reads."""
         return frozenset(v.name for e in self.expressions() for v in variables(e))
@@ -71,7 +87,7 @@ class Objective:
 
 def build(recipe: Recipe) -> Objective:
     """The objective of a typed recipe."""
-    labels = _labels(recipe.feedback)
+    labels = _labels(_choices(recipe.feedback, Source))
     sources, shaping = _feedback(recipe.feedback, labels)
     per_token = [p for n in _choices(recipe.feedback, Shaping) if (p := n.choice.per_token()) is not None]
     filters = _choices(recipe.feedback, RewardFilter)
@@ -82,23 +98,23 @@ def build(recipe: Recipe) -> Objective:
         scores=tuple(Score(label, node.choice.scorer()) for node, label in labels),
         sources=simplify(sources), correct=_correct(labels), reward=simplify(SCORES + shaping),
         token_reward=simplify(_sum([LAST * REWARD, *per_token])),
-        leaves_first=tuple(lag + [Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics()]),
+        leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
         keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
         advantage=simplify(_advantage(recipe)), value_target=_target(recipe),
         correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
         live=live, weight=_weight(recipe, live), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
-        regularisers=tuple(Named(n.name, simplify(n.choice.bonus(ratio))) for n in recipe.regularisers))
+        regularisers=tuple(Named(label, simplify(node.choice.bonus(ratio)))
+                           for node, label in _labels(recipe.regularisers)))
 
 
 def _choices(f: Feedback, kind: type) -> list[Node]:
     return [n for n in feedback_nodes(f) if isinstance(n.choice, kind)]
 
 
-def _labels(f: Feedback) -> list[tuple[Node, str]]:
-    """Each source with a label that is unique in the recipe: its name, numbered where it stands twice."""
-    nodes = _choices(f, Source)
+def _labels(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
+    """Each choice with a label that is unique among them: its name, numbered where it stands twice."""
     seen: dict[str, int] = {}
     out = []
     for node in nodes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import RESPONSE, TOKEN
 from rldsl.compiler.objective import Named, Objective
 

@@ -24,7 +24,8 @@ class MaxLag(Distribution):
 
 
 def _row(*versions: int) -> dict:
-    return {"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * 3, "logp_old": [-1.0] * 3, "versions": list(versions)}
+    return {"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * 3, "logp_old": [-1.0] * 3,
+            "versions": list(versions)}
 
 
 EXAMPLES = [Example("trainer at 10: 6 is too old, 7 is not", {"versions": 3}, [_row(6, 7, 8), _row(7, 8, 9)],

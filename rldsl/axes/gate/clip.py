@@ -2,7 +2,8 @@
 
 Differs from `cispo`: beyond the bound the gradient is zero, not saturated. `high` above `low` is DAPO's clip-higher;
 `dual: c` bounds the loss of a negative advantage at c·A.
-Source: PPO (arXiv:1707.06347), equation 7; DAPO (arXiv:2503.14476), equation 10; dual clip arXiv:1912.09729, equation 5.
+Source: PPO (arXiv:1707.06347), equation 7; DAPO (arXiv:2503.14476), equation 10; dual clip: arXiv:1912.09729,
+equation 5.
 """
 
 from __future__ import annotations

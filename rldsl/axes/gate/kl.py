@@ -41,7 +41,7 @@ class Kl(Regulariser):
 
     def check(self) -> dict[str, str]:
         if self.estimator == "exact" and self.to != "ref":
-            return {"estimator": "must be k1, k2 or k3 unless `to: ref`: only the reference's whole distribution is kept"}
+            return {"estimator": "must be k1, k2 or k3 unless `to: ref`"}
         return {}
 
 

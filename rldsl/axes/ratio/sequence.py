@@ -1,6 +1,6 @@
 """One ratio per response: the geometric mean of its token ratios, gradient through the mean.
 
-Differs from `token`: every token of a response shares one ratio; it is length-normalised, so not the trajectory's weight.
+Differs from `token`: all tokens of a response share one ratio. It is length-normalised, not the trajectory's weight.
 Source: GSPO (arXiv:2507.18071), equation 7.
 """
 

@@ -21,6 +21,7 @@ class SequenceMean(Reduction):
         return live / (total(RESPONSES * live, UPDATE) * LENGTH)
 
 
-_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n} for n, r in ((2, 1.0), (4, -1.0))]
+_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n}
+         for n, r in ((2, 1.0), (4, -1.0))]
 EXAMPLES = [Example("lengths do not weigh", {}, _rows, {"objective": 0.0, "weight": [0.25, 0.125]},
                     {"ratio": "sequence(current / old)"})]

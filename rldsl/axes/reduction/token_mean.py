@@ -20,5 +20,6 @@ class TokenMean(Reduction):
         return live / total(LENGTH * live, UPDATE)
 
 
-_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n} for n, r in ((1, 1.0), (3, -1.0))]
+_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n}
+         for n, r in ((1, 1.0), (3, -1.0))]
 EXAMPLES = [Example("lengths 1 and 3, advantages +1 and −1", {}, _rows, {"weight": [0.25, 0.25], "objective": -0.5})]

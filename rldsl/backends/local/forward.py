@@ -1,0 +1,98 @@
+"""Quantities of recorded rows under a policy: log-probs, entropy, exact KL, and a critic's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ...runtime.trajectory import SamplingOptions, Trajectory
+from .attention import grouped_attention
+from .layout import Layout, lay_out, micro_batches
+from .logprob import token_statistics
+from .model import Policy, Trunk, Weights, hidden_states
+from .ragged import gather_rows
+from .rotary import rotation
+
+QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact"})
+
+
+class Critic(Trunk):
+    """A policy's trunk with one value per position; V is read before each action token."""
+
+    def __init__(self, policy: Policy):
+        super().__init__(policy.architecture, policy.compute)
+        self.to(policy.device)
+        source = policy.state_dict()
+        self.load_state_dict({name: source[name] for name in self.state_dict()})
+        self.value = nn.Parameter(torch.zeros(policy.architecture.width, device=policy.device))
+
+
+def frozen(policy: Policy) -> Policy:
+    """A copy whose weights never change: the reference or a snapshot."""
+    twin = Policy(policy.architecture, policy.compute, policy.tokenizer).to(policy.device)
+    twin.load_state_dict(policy.state_dict())
+    return twin.requires_grad_(False)
+
+
+def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], options: SamplingOptions, *,
+            grad: bool, micro_tokens: int | None = None, reference: Policy | None = None) -> dict[str, Tensor]:
+    """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
+
+    `want` ⊆ {"logp_current", "entropy", "kl_exact"}; "kl_exact" needs `reference`. Nats. Where `options`
+    holds top_k or top_p, all are of the truncated distribution. No result depends on `micro_tokens`.
+    """
+    if unknown := want - QUANTITIES:
+        raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")
+    if "kl_exact" in want and reference is None:
+        raise ValueError("kl_exact needs a reference policy")
+    with torch.set_grad_enabled(grad):
+        weights = policy.weights()
+        others = reference.weights() if "kl_exact" in want else None
+
+        def measure(layout: Layout) -> list[Tensor]:
+            states = _states(policy, weights, layout)
+            reference_states = None
+            if others is not None:
+                with torch.no_grad():
+                    reference_states = (_states(reference, others, layout), others.head)
+            found = token_statistics(states, weights.head, layout.targets, options,
+                                     entropy="entropy" in want, reference=reference_states)
+            named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
+            return [named[name] for name in sorted(want)]
+
+        return dict(zip(sorted(want), _each(policy.device, rows, micro_tokens, len(want), measure)))
+
+
+def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
+           micro_tokens: int | None = None) -> Tensor:
+    """V before each action token, float32, flat in the order of `rows`."""
+    with torch.set_grad_enabled(grad):
+        weights = critic.weights()
+        return _each(critic.device, rows, micro_tokens, 1,
+                     lambda layout: [_states(critic, weights, layout).float() @ critic.value])[0]
+
+
+def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
+    factors = rotation(layout.positions, trunk.inverse)
+    states = hidden_states(trunk.architecture, weights, layout.ids, factors, grouped_attention(layout))
+    return gather_rows(states, layout.read)
+
+
+def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | None, count: int,
+          measure: Callable[[Layout], list[Tensor]]) -> list[Tensor]:
+    """`measure` over every micro-batch, its flat results put back into the order of `rows`."""
+    pieces = micro_batches(rows, micro_tokens)
+    found = [measure(lay_out([rows[index] for index in piece], device)) for piece in pieces]
+    if not found:
+        return [torch.zeros(0, device=device) for _ in range(count)]
+    if len(pieces) == 1:
+        return found[0]
+    cuts = [[len(rows[index].tokens) for index in piece] for piece in pieces]
+    ordered: list[list[Tensor]] = [[torch.empty(0)] * len(rows) for _ in range(count)]
+    for piece, cut, results in zip(pieces, cuts, found):
+        for slot, result in zip(ordered, results):
+            for index, part in zip(piece, result.split(cut)):
+                slot[index] = part
+    return [torch.cat(slot) for slot in ordered]

@@ -1,0 +1,122 @@
+"""A Llama-family decoder (Llama, Qwen2, Qwen3) whose layers serve both sampling and training.
+
+Legend: N tokens, D width, H query heads, K key/value heads, C head width, F hidden width of the MLP, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .architecture import Architecture
+from .rotary import frequencies, rotate
+
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+"""(layer, queries [N,H,C], keys [N,K,C], values [N,K,C]) → mixed values [N, H·C]."""
+
+
+class LayerWeights(NamedTuple):
+    """One layer's tensors in the dtype of the computation; fused projections are [out, in]."""
+
+    norm_in: Tensor
+    qkv: Tensor
+    qkv_bias: Tensor | None
+    norm_q: Tensor | None
+    norm_k: Tensor | None
+    out: Tensor
+    norm_mlp: Tensor
+    gate_up: Tensor
+    down: Tensor
+
+
+class Weights(NamedTuple):
+    """All tensors of one forward; `head` is `embed` where the two are tied."""
+
+    embed: Tensor
+    layers: tuple[LayerWeights, ...]
+    norm: Tensor
+    head: Tensor
+
+
+class Layer(nn.Module):
+    """Master weights of one layer, float32."""
+
+    def __init__(self, a: Architecture):
+        super().__init__()
+        self.norm_in = nn.Parameter(torch.ones(a.width))
+        self.qkv = nn.Parameter(torch.empty(a.qkv_heads * a.head_width, a.width))
+        self.qkv_bias = nn.Parameter(torch.zeros(a.qkv_heads * a.head_width)) if a.qkv_bias else None
+        self.norm_q = nn.Parameter(torch.ones(a.head_width)) if a.qk_norm else None
+        self.norm_k = nn.Parameter(torch.ones(a.head_width)) if a.qk_norm else None
+        self.out = nn.Parameter(torch.empty(a.width, a.heads * a.head_width))
+        self.norm_mlp = nn.Parameter(torch.ones(a.width))
+        self.gate_up = nn.Parameter(torch.empty(2 * a.mlp, a.width))
+        self.down = nn.Parameter(torch.empty(a.width, a.mlp))
+
+    def cast(self, dtype: torch.dtype) -> LayerWeights:
+        """The tensors in `dtype`, linked to the masters for gradients."""
+        return LayerWeights(*(None if (p := getattr(self, name)) is None else p.to(dtype)
+                              for name in LayerWeights._fields))
+
+
+class Trunk(nn.Module):
+    """Embedding, layers and final norm, held as float32 masters and computed in `compute`."""
+
+    def __init__(self, architecture: Architecture, compute: torch.dtype = torch.float32):
+        super().__init__()
+        a = self.architecture = architecture
+        self.compute = compute
+        self.embed = nn.Parameter(torch.empty(a.vocabulary, a.width))
+        self.layers = nn.ModuleList(Layer(a) for _ in range(a.layers))
+        self.norm = nn.Parameter(torch.ones(a.width))
+        self.register_buffer("inverse", frequencies(a), persistent=False)
+
+    @property
+    def device(self) -> torch.device:
+        return self.embed.device
+
+    def weights(self) -> Weights:
+        """Every tensor cast once to the dtype of the computation."""
+        embed = self.embed.to(self.compute)
+        layers = tuple(layer.cast(self.compute) for layer in self.layers)
+        return Weights(embed, layers, self.norm.to(self.compute), embed)
+
+
+class Policy(Trunk):
+    """A trunk with its language-model head and the tokenizer its ids belong to."""
+
+    def __init__(self, architecture: Architecture, compute: torch.dtype = torch.float32, tokenizer=None):
+        super().__init__(architecture, compute)
+        a = architecture
+        self.head = None if a.tied else nn.Parameter(torch.empty(a.vocabulary, a.width))
+        self.tokenizer = tokenizer
+
+    def weights(self) -> Weights:
+        weights = super().weights()
+        return weights if self.head is None else weights._replace(head=self.head.to(self.compute))
+
+
+def hidden_states(a: Architecture, weights: Weights, ids: Tensor, factors: Tensor, attend: Attend) -> Tensor:
+    """Final normed states [N, D] of flat token `ids` [N] with rotary `factors` [N, 1, C/2]."""
+    x = F.embedding(ids, weights.embed)
+    for index, layer in enumerate(weights.layers):
+        x = _block(a, layer, x, factors, index, attend)
+    return F.rms_norm(x, (a.width,), weights.norm, a.norm_eps)
+
+
+def _block(a: Architecture, w: LayerWeights, x: Tensor, factors: Tensor, index: int, attend: Attend) -> Tensor:
+    qkv = F.linear(F.rms_norm(x, (a.width,), w.norm_in, a.norm_eps), w.qkv, w.qkv_bias)
+    qkv = qkv.view(-1, a.qkv_heads, a.head_width)
+    qk, v = qkv.split((a.heads + a.kv_heads, a.kv_heads), dim=1)
+    if w.norm_q is not None:
+        q, k = qk.split((a.heads, a.kv_heads), dim=1)
+        qk = torch.cat((F.rms_norm(q, (a.head_width,), w.norm_q, a.norm_eps),
+                        F.rms_norm(k, (a.head_width,), w.norm_k, a.norm_eps)), dim=1)
+    q, k = rotate(qk, factors).split((a.heads, a.kv_heads), dim=1)
+    x = torch.addmm(x, attend(index, q, k, v), w.out.t())
+    gate, up = F.linear(F.rms_norm(x, (a.width,), w.norm_mlp, a.norm_eps), w.gate_up).chunk(2, dim=-1)
+    return torch.addmm(x, F.silu(gate) * up, w.down.t())

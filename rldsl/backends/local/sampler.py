@@ -1,0 +1,235 @@
+"""Sampling: prompts prefilled once per group, the whole batch decoded together, finished rows dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...diagnostics import Diagnostic, RecipeError
+from ...runtime.trajectory import Request, SamplingOptions, Trajectory
+from .attention import attention
+from .cache import Cache
+from .distribution import scaled
+from .draws import uniforms
+from .model import Policy, Weights, hidden_states
+from .ragged import rectangle
+from .rotary import rotation
+
+DRAWN_STEPS = 64
+"""Uniforms are hashed for this many steps at a time."""
+CACHE_BYTES = 4 * 2**30
+"""Requests are answered in waves whose keys and values stay below this at full length."""
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """How the next token is chosen."""
+
+    options: SamplingOptions
+    seed: int
+    batch: int
+    greedy: bool
+
+
+@dataclass
+class _Alive:
+    """The rows still decoded. `slot` is their place in the record; `done` rows await the next compaction."""
+
+    slot: Tensor
+    group: Tensor
+    sibling: Tensor
+    position: Tensor
+    done: Tensor
+    uniform: Tensor
+
+    def keep(self, rows: Tensor) -> None:
+        for name in ("slot", "group", "sibling", "position", "done", "uniform"):
+            setattr(self, name, getattr(self, name).index_select(0, rows))
+
+
+class _Record:
+    """Sampled ids and log-probs by slot and step, and where each slot ended (0 while it lives)."""
+
+    def __init__(self, slots: int, device: torch.device):
+        self.tokens = torch.zeros(slots, DRAWN_STEPS, dtype=torch.int64, device=device)
+        self.logps = torch.zeros(slots, DRAWN_STEPS, device=device)
+        self.lengths = torch.zeros(slots, dtype=torch.int64, device=device)
+
+    def write(self, slot: Tensor, step: int, token: Tensor, logp: Tensor) -> None:
+        if step == self.tokens.shape[1]:
+            self.tokens = torch.cat((self.tokens, torch.zeros_like(self.tokens)), dim=1)
+            self.logps = torch.cat((self.logps, torch.zeros_like(self.logps)), dim=1)
+        self.tokens[slot, step] = token
+        self.logps[slot, step] = logp
+
+
+def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions, *, seed: int, batch: int,
+           version: int, greedy: bool = False) -> list[Trajectory]:
+    """Answer every request `siblings` times; trajectories in the order of requests, then siblings.
+
+    Log-probs are of the distribution sampled from (temperature and truncation applied), 0 under `greedy` or
+    temperature 0, where one token has all the probability. What is drawn depends on (seed, batch, group,
+    sibling, step) only. A response ends with a sampled end-of-sequence token ("stop"), with a text of
+    `options.stop` in what it wrote ("stop"; the text keeps it), or at `max_tokens` ("length").
+    RecipeError RL330 where prompt and response would not fit the context.
+    """
+    _check_context(policy, requests, options)
+    draw = _Draw(options, seed, batch, greedy or options.temperature == 0)
+    found: list[Trajectory] = []
+    with torch.inference_mode():
+        weights = policy.weights()
+        for wave in _waves(policy, requests, options.max_tokens):
+            record = _decode(policy, weights, wave, draw)
+            found += _trajectories(policy, wave, record, options, version)
+    return found
+
+
+def _check_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
+    longest = max((len(request.prompt) for request in requests), default=0)
+    context = policy.architecture.context
+    if longest + options.max_tokens > context:
+        raise RecipeError([Diagnostic(
+            "RL330", f"A prompt of {longest} tokens and max_tokens {options.max_tokens} make "
+            f"{longest + options.max_tokens}, more than the model's context of {context}.",
+            why="Positions beyond the context were never trained.",
+            fix="Lower sampling's max_tokens or model.max_prompt, or choose a model with a longer context.")])
+
+
+def _waves(policy: Policy, requests: Sequence[Request], max_tokens: int) -> list[list[Request]]:
+    a = policy.architecture
+    column = 2 * a.layers * a.kv_heads * a.head_width * policy.compute.itemsize
+    waves: list[list[Request]] = []
+    used = CACHE_BYTES
+    for request in requests:
+        cost = request.siblings * (len(request.prompt) + max_tokens) * column
+        if used + cost > CACHE_BYTES and (used or not waves):
+            waves.append([])
+            used = 0
+        waves[-1].append(request)
+        used += cost
+    return waves
+
+
+def _prefill(policy: Policy, weights: Weights, requests: Sequence[Request]
+             ) -> tuple[Tensor, list[tuple[Tensor, Tensor]], Tensor | None]:
+    """State [G, D] after each prompt, keys and values per layer [G, P, K, C], and which columns are real."""
+    device = policy.device
+    lengths = torch.tensor([len(request.prompt) for request in requests], device=device)
+    shape = rectangle(lengths.tolist(), device)
+    ids = torch.tensor([token for request in requests for token in request.prompt], device=device)
+    positions = torch.cat([torch.arange(len(request.prompt)) for request in requests]).to(device)
+    layers: list[tuple[Tensor, Tensor]] = []
+
+    def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        layers.append((shape.spread(k), shape.spread(v)))
+        return shape.collect(attention(shape.spread(q), *layers[-1], causal=True)).flatten(1)
+
+    states = hidden_states(policy.architecture, weights, ids, rotation(positions, policy.inverse), attend)
+    seen = None if shape.pad is None else torch.arange(shape.width, device=device) < lengths.unsqueeze(1)
+    return states.index_select(0, lengths.cumsum(0) - 1), layers, seen
+
+
+def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw: _Draw) -> _Record:
+    device, steps = policy.device, draw.options.max_tokens
+    alive, owner = _start(requests, device)
+    record = _Record(alive.slot.shape[0], device)
+    states, layers, seen = _prefill(policy, weights, requests)
+    cache = Cache(layers, owner, seen, steps)
+    table = rotation(torch.arange(cache.length + steps, device=device), policy.inverse)
+    logits = (states @ weights.head.t()).index_select(0, owner)
+    for step in range(steps):
+        token, logp = _choose(logits, alive, draw, step)
+        record.write(alive.slot, step, token, logp)
+        if step + 1 == steps or (token := _drop_finished(policy, alive, cache, record, token, step, draw)) is None:
+            break
+        logits = _step(policy, weights, cache, token, table.index_select(0, alive.position)) @ weights.head.t()
+        alive.position += 1
+    record.lengths[alive.slot[~alive.done]] = steps
+    return record
+
+
+def _start(requests: Sequence[Request], device: torch.device) -> tuple[_Alive, Tensor]:
+    rows = [(index, request.group, sibling, len(request.prompt))
+            for index, request in enumerate(requests) for sibling in range(request.siblings)]
+    owner, group, sibling, position = torch.tensor(rows, dtype=torch.int64, device=device).reshape(-1, 4).unbind(1)
+    slot = torch.arange(len(rows), device=device)
+    return _Alive(slot, group, sibling, position.clone(), torch.zeros_like(slot, dtype=torch.bool),
+                  torch.empty(0)), owner
+
+
+def _step(policy: Policy, weights: Weights, cache: Cache, token: Tensor, factors: Tensor) -> Tensor:
+    cache.start_step()
+    mask = cache.mask()
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        keys, values = cache.append(layer, k, v)
+        return attention(q.unsqueeze(1), keys, values, mask=mask).flatten(1)
+
+    return hidden_states(policy.architecture, weights, token, factors, attend)
+
+
+def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tensor, Tensor]:
+    """The next token of every row and its log-prob, by inverting the cumulative distribution at one uniform."""
+    if draw.greedy:
+        token = logits.argmax(dim=-1)
+        return token, torch.zeros_like(token, dtype=torch.float32)
+    if step % DRAWN_STEPS == 0:
+        ahead = range(step, min(step + DRAWN_STEPS, draw.options.max_tokens))
+        alive.uniform = uniforms(draw.seed, draw.batch, alive.group, alive.sibling, ahead)
+    logps = scaled(logits, draw.options).log_softmax(dim=-1)
+    cumulative = logps.exp().cumsum(dim=-1, dtype=torch.float64)
+    point = alive.uniform[:, step % DRAWN_STEPS].unsqueeze(1) * cumulative[:, -1:]
+    token = torch.searchsorted(cumulative, point, right=True).clamp_(max=logits.shape[-1] - 1)
+    return token.squeeze(1), logps.gather(1, token).squeeze(1)
+
+
+def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record, token: Tensor, step: int,
+                   draw: _Draw) -> Tensor | None:
+    """Note who ended at `step`; compact once an eighth has. The tokens to feed next, or None when all ended."""
+    ended = _ends(policy, alive, record, token, step, draw.options.stop) & ~alive.done
+    if not ended.any():
+        return token
+    record.lengths[alive.slot[ended]] = step + 1
+    alive.done |= ended
+    going = (~alive.done).nonzero().flatten()
+    if not len(going):
+        return None
+    if len(going) > 0.875 * len(token):
+        return token
+    alive.keep(going)
+    cache.keep(going)
+    return token.index_select(0, going)
+
+
+def _ends(policy: Policy, alive: _Alive, record: _Record, token: Tensor, step: int,
+          stop: tuple[str, ...]) -> Tensor:
+    ended = torch.zeros_like(alive.done)
+    for eos in policy.tokenizer.eos:
+        ended |= token == eos
+    if stop:
+        window = max(len(text.encode()) for text in stop) + 4
+        recent = record.tokens[alive.slot, max(0, step + 1 - window):step + 1].tolist()
+        texts = [policy.tokenizer.decode(ids) for ids in recent]
+        ended |= torch.tensor([any(text in tail for text in stop) for tail in texts], device=ended.device)
+    return ended
+
+
+def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record, options: SamplingOptions,
+                  version: int) -> list[Trajectory]:
+    tokens, logps, lengths = record.tokens.tolist(), record.logps.tolist(), record.lengths.tolist()
+    decode, eos = policy.tokenizer.decode, policy.tokenizer.eos
+    found: list[Trajectory] = []
+    for request in requests:
+        for sibling in range(request.siblings):
+            slot = len(found)
+            ids = tuple(tokens[slot][:lengths[slot]])
+            ended = ids[-1] in eos
+            text = decode(ids[:-1] if ended else ids)
+            stopped = ended or any(stop in text for stop in options.stop)
+            found.append(Trajectory(
+                request.group, sibling, request.row, request.prompt, ids, tuple(logps[slot][:len(ids)]),
+                (version,) * len(ids), "stop" if stopped else "length", text))
+    return found

@@ -1,0 +1,44 @@
+"""`rldsl probe FILE[:NAME] BATCH.json`: the recipe's objective on given numbers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rldsl.compiler.objective import build
+from rldsl.compiler.resolve import resolve
+from rldsl.diagnostics import RecipeError, at
+from rldsl.runtime.probe import probe, read_batch
+
+from .options import recipe_options, split_name
+
+
+def add(subparsers: Any) -> None:
+    """Registers the command."""
+    p = subparsers.add_parser("probe", help="the recipe's objective, advantages and gradients on given numbers",
+                              description="Evaluates the recipe's objective in float64 on BATCH.json. No model is needed.")
+    recipe_options(p)
+    p.add_argument("batch", help='{"responses": [{"prompt": …, "reward": …, "logp_current": […]}]}, or - for standard input')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the result as JSON; 0."""
+    path, name = split_name(args.file)
+    recipe = resolve(path, name, profile=args.profile, sets=args.set)
+    out = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
+                recipe.sampling[0].choice.siblings())
+    print(json.dumps(out, indent=None if args.format == "json" else 2, ensure_ascii=False))
+    return 0
+
+
+def _read(path: str) -> str:
+    import sys
+
+    if path == "-":
+        return sys.stdin.read()
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError([at("RL407", f"cannot read {path}: {error}", None, fix="give a readable JSON file")]) from None
