@@ -12,13 +12,13 @@ from rldsl.axes.choice import Choice
 from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies
 from rldsl.compiler.recipe import Node
 from rldsl.compiler.settings import RecipeName, hints
+from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr, Name, Number, Range, String
 
 from .fold import KINDS, describe
 from .refuse import SENTINELS, leaf_name, refuse, sentinel, unknown_choice
 from .report import Report, did_you_mean
-from .words import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 
 INVALID = object()
 """Stands for a value whose error is already reported."""
