@@ -20,7 +20,7 @@ from rldsl.axes.choice import Choice, Example
 from rldsl.axes.types import Band, SameAs
 
 from .formulas import formulas
-from .resolve.words import expected
+from .typehints import expected
 from .settings import hints
 from .show import default_text
 

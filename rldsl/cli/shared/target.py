@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.resolve import resolve
-from rldsl.compiler.resolve.load import project_root
+from rldsl.compiler.resolve.load import library_root, project_root, shown
 
 SKIPPED = {".rldsl", "runs", "mlruns", "node_modules", "__pycache__"}
 
@@ -38,8 +38,9 @@ def resolved(target: str, args: Namespace) -> Recipe:
 
 
 def home(path: str) -> Path:
-    """The root of the project that a file belongs to: where plans and runs are kept."""
-    return project_root(Path(path))
+    """The root of the project that plans and runs of a file are kept in; for a shipped recipe, the one we are in."""
+    file = Path(path).resolve()
+    return project_root(Path.cwd() / file.name if file.is_relative_to(library_root().resolve()) else file)
 
 
 def recipe_files() -> list[str]:
@@ -47,4 +48,4 @@ def recipe_files() -> list[str]:
     root = project_root(Path.cwd() / "here")
     files = [f for f in root.rglob("*.rl") if not any(p in SKIPPED or p.startswith(".")
                                                       for p in f.relative_to(root).parts)]
-    return [str(f.relative_to(Path.cwd())) if f.is_relative_to(Path.cwd()) else str(f) for f in sorted(files)]
+    return [shown(f) for f in sorted(files)]
