@@ -1,4 +1,4 @@
-"""`rldsl probe FILE[:NAME] BATCH.json`: the recipe's objective on given numbers."""
+"""The recipe's objective, advantages and gradients on given numbers: `probe FILE[:NAME] BATCH.json`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from rldsl.compiler.objective import build
-from rldsl.compiler.resolve import resolve
 from rldsl.diagnostics import RecipeError, at
 from rldsl.runtime.probe import probe, read_batch
 
-from .options import recipe_options, split_name
+from .shared.output import add_format
+from .shared.target import add_recipe, resolved
 
 
 def add(subparsers: Any) -> None:
     """Registers the command."""
     p = subparsers.add_parser("probe", help="the recipe's objective, advantages and gradients on given numbers",
                               description="Evaluates the recipe's objective in float64 on BATCH.json. No model is needed.")
-    recipe_options(p)
+    add_recipe(p)
+    add_format(p)
     p.add_argument("batch", help='{"responses": [{"prompt": …, "reward": …, "logp_current": […]}]}, or - for standard input')
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the result as JSON; 0."""
-    path, name = split_name(args.file)
-    recipe = resolve(path, name, profile=args.profile, sets=args.set)
+    recipe = resolved(args.file, args)
     out = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
                 recipe.sampling[0].choice.siblings())
     print(json.dumps(out, indent=None if args.format == "json" else 2, ensure_ascii=False))
