@@ -52,8 +52,9 @@ def _discount(weight: str, same: bool, x: str, over: str) -> str:
 
 
 def _shifted(x: str, outside: str, over: str) -> str:
-    notes = ("" if over == "i" else f"<mtext>, in {over}</mtext>") + (f"<mtext>, else </mtext>{outside}" if outside else "")
-    return _at_index(x + notes, "t+1")
+    inside = "" if over == "i" else f"<mtext>, in {over}</mtext>"
+    last = f"<mtext>, else </mtext>{outside}" if outside else ""
+    return _at_index(x + inside + last, "t+1")
 
 
 def _cases(test: str, yes: str, no: str) -> str:

@@ -87,8 +87,8 @@ def _value(args: argparse.Namespace, recipe: Any) -> int:
         raise RecipeError([at("RL207", f"`{recipe.name}` has no `{args.path}`", recipe.span, "in this recipe",
                               fix=did_you_mean(args.path, recipe.origins) or
                               "write AXIS.PARAMETER or BLOCK.SETTING, such as gate.high or optim.epochs")])
-    rows = [(s.how if s.how == "--set" else f"{s.how} {s.recipe}".strip(), s.value, f"{s.span.file}:{s.span.line}:{s.span.column}" if s.span else "")
-            for s in steps]
+    rows = [(s.how if s.how == "--set" else f"{s.how} {s.recipe}".strip(), s.value,
+             f"{s.span.file}:{s.span.line}:{s.span.column}" if s.span else "") for s in steps]
     widths = [max(len(row[i]) for row in rows) for i in range(2)] if rows else [0, 0]
     lines = [f"  {how:<{widths[0]}}  {value:<{widths[1]}}  {place}".rstrip() for how, value, place in rows]
     head = f"{args.path} = {steps[-1].value}" if steps else f"{args.path} is not set"

@@ -136,6 +136,7 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
     for field, role in MODEL_ROLES.items():
         readers = [n.id for n in graph.readers(field) if n.kind not in ("publish", "checkpoint")]
         if readers:
-            source = {"policy": spec, "critic": f"a copy of the policy with a value head ({recipe.settings.critic.init})",
+            source = {"policy": spec,
+                      "critic": f"a copy of the policy with a value head ({recipe.settings.critic.init})",
                       "reference": f"frozen, {recipe.settings.model.reference}"}[role]
             yield role, f"{source}; read by {', '.join(readers)}"
