@@ -181,11 +181,11 @@ def _kind(op: str, a: str, b: str) -> str | None:
         return a if a == b else "plain" if {a, b} == {"plain", "percent"} else None
     if op == "/":
         return "plain" if a == b and a != "plain" else a if b in ("plain", "percent") else None
-    if "plain" in (a, b):
-        return b if a == "plain" else a
-    if "percent" in (a, b):
-        return b if a == "percent" else a
-    return None
+    if a == b == "percent":
+        return a
+    if a in ("plain", "percent"):
+        return b if b != "percent" else a
+    return a if b in ("plain", "percent") else None
 
 
 def describe(e: Expr) -> str:
