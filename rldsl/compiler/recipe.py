@@ -97,6 +97,11 @@ class Recipe:
     axis_spans: Mapping[str, Span]
     origins: Mapping[str, tuple[Origin, ...]]
 
+    def where(self, path: str) -> Span:
+        """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""
+        steps = [step.span for step in self.origins.get(path, ()) if step.span]
+        return steps[-1] if steps else self.span
+
     def nodes(self) -> Iterator[Node]:
         """Every choice on every axis, in axis order."""
         yield from feedback_nodes(self.feedback)

@@ -187,11 +187,20 @@ def construct(cls: type[Choice], args: tuple[Argument, ...], span: Span, shown: 
     if not ok or INVALID in values.values():
         return None
     node = Node(cls(**values), span, {name: argument.value.span for name, argument in given.items()})
-    broken = node.choice.check()
+    return node if _holds_together(node, shown, report) else None
+
+
+def _holds_together(node: Node, shown: str, report: Report) -> bool:
+    """Whether a choice's parameters fit one another (RL204) and all that were written are read (RL208)."""
+    broken = {name.removesuffix("_"): text for name, text in node.choice.check().items()}
     for name, text in broken.items():
-        name = name.removesuffix("_")
         report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds")
-    return None if broken else node
+    unread = {name.removesuffix("_"): text for name, text in node.choice.unread().items()}
+    written = unread.keys() & node.spans.keys()
+    for name in sorted(written):
+        report.add("RL208", f"`{shown}.{name}` has no effect here", node.where(name), "nothing reads it",
+                   fix=f"leave it out; what would read it is {unread[name]}")
+    return not broken and not written
 
 
 def bind(fields: Mapping[str, dataclasses.Field], positional: int, args: tuple[Argument, ...], span: Span,
