@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from rldsl.diagnostics import Diagnostic, Span, at
+from rldsl.diagnostics.suggest import closest
 
 from .lalr import END
 from .layout import FILE_WORDS, OPERATORS, Body, Part, Statement
 
+LONGEST_SHOWN = 40
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 SCALES = frozenset({"log", "linear"})
 PLACES = {"statement": "a statement (`recipe`, `let`, `import`, `sweep`, `ablate` or `pipeline`)",
@@ -50,7 +50,9 @@ def _describe(part: Part | None, comma: bool) -> str:
         return "`,`" if comma else "the end of the statement"
     if part.type == "BODY":
         return "`{`"
-    return "a string" if part.type == "STRING" else f"`{part.text}`"
+    if part.type == "STRING":
+        return "a string"
+    return f"`{part.text}`" if len(part.text) <= LONGEST_SHOWN else f"`{part.text[:LONGEST_SHOWN]}…`"
 
 
 def _words(accepted: frozenset[str]) -> str:
@@ -94,7 +96,7 @@ def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str],
 
 def _statement_remedy(found: Part | None, following: Part | None) -> str:
     if found and found.type == "NAME" and following and following.type in ("NAME", "STRING"):
-        near = get_close_matches(found.text, sorted(FILE_WORDS), 1)
+        near = closest(found.text, FILE_WORDS, 1)
         if near:
             return f"Did you mean `{near[0]}`?"
     return "Axes and blocks stand inside `recipe name { … }`."

@@ -6,7 +6,6 @@ again with `python -m rldsl.grammar.tables`; a test holds the two together.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -47,14 +46,9 @@ def load() -> Tables:
     """The tables of the installed grammar."""
     grammar = GRAMMAR.read_text(encoding="utf-8")
     data = json.loads(SHIPPED.read_text(encoding="utf-8")) if SHIPPED.exists() else {}
-    if data.get("grammar") != digest(grammar):
+    if data.get("grammar") != grammar:
         data = build(grammar)
     return Tables(data["starts"], data["states"], data["rules"])
-
-
-def digest(grammar: str) -> str:
-    """Identifies the grammar text that a tables file was built from."""
-    return hashlib.sha256(grammar.encode()).hexdigest()
 
 
 def build(grammar: str) -> dict:
@@ -82,7 +76,7 @@ def build(grammar: str) -> dict:
         states[order[end]]["$END"] = ACCEPT
     rules = [[f"<{r.origin.name}>", len(r.expansion), r.alias or ""] for r in parser.rules]
     starts = {start: order[table.start_states[start]] for start in STARTS}
-    return {"grammar": digest(grammar), "starts": starts, "states": states, "rules": rules}
+    return {"grammar": grammar, "starts": starts, "states": states, "rules": rules}
 
 
 def _state_order(table: Any) -> dict[int, int]:
