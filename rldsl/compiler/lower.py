@@ -13,8 +13,8 @@ from typing import Any
 from rldsl.algebra import variables as q
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
-from rldsl.axes import base
 
+from .formulas import formulas
 from .graph import (
     CORRECTION,
     CRITIC_WEIGHTS,
@@ -78,28 +78,11 @@ def expanded(objective: Objective, wanted: frozenset[str]) -> frozenset[str]:
     return wanted
 
 
-def _mentioned(recipe: Recipe) -> Iterator[Expr | None]:
+def _mentioned(recipe: Recipe) -> Iterator[Expr]:
     """Every formula of every choice as written, before any simplification."""
     ratio = recipe.ratio.choice.ratio()
     for node in recipe.nodes():
-        match node.choice:
-            case base.Shaping() as c:
-                yield from (c.shape(), c.per_token())
-            case base.RewardFilter() | base.Distribution() as c:
-                yield c.stays()
-                yield c.correction() if isinstance(c, base.Distribution) else None
-            case base.SamplingStage() as c:
-                yield c.keeps()
-            case base.Estimator() as c:
-                yield from (c.estimate(), c.value_target())
-            case base.AdvantageStage() as c:
-                yield c.transform(q.ADVANTAGE)
-            case base.Ratio():
-                yield ratio
-            case base.Gate() as c:
-                yield c.term(ratio, q.ADVANTAGE, q.LOGP)
-            case base.Regulariser() as c:
-                yield c.bonus(ratio)
+        yield from formulas(node.choice, ratio).values()
 
 
 def _ordered(wanted: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
