@@ -16,8 +16,7 @@ recipe grpo {
 
   profile toy {
     feedback = verify(exact)
-    sampling.n = 8
-    sampling.max_tokens = 4
+    sampling = group(8, max_tokens: 4)
     model    { policy: "toy:llama-2x64", warm_start: 150 }
     data     { train: "toy:addition", prompts: 16 }
     optim    { adamw(lr: 1e-3) }
