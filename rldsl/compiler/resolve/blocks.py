@@ -6,13 +6,13 @@ import dataclasses
 from typing import Any, get_origin
 
 from rldsl.compiler.settings import Cluster, Settings, Task, bare_field, blocks, hints
+from rldsl.compiler.typehints import options
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Call, Constant, Expr, ListExpr, Name, Number, String
 
 from .fold import describe
 from .report import Report
 from .values import INVALID, bind, typed
-from .words import options
 
 
 def settings(written: dict[str, dict[str, Expr]], report: Report) -> Settings | None:
