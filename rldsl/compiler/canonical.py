@@ -136,7 +136,7 @@ def from_canonical(data: Mapping[str, Any]) -> Recipe:
     parts: dict[str, Any] = {"feedback": _read_feedback(axes["feedback"])}
     parts |= {axis: _node(axes[axis]) for axis in ONE}
     parts |= {axis: tuple(_node(x) for x in axes[axis]) for axis in (*PIPES, *SETS)}
-    settings = Settings(**{block: cls(**{k: _read(v) for k, v in data["settings"][block].items()})
+    settings = Settings(**{block: cls(**{k: read(v) for k, v in data["settings"][block].items()})
                            for block, cls in blocks().items()})
     return Recipe(data["name"], PLAN.file, data["doc"], PLAN, **parts, settings=settings, seed=data["seed"],
                   axis_spans={axis: PLAN for axis in discover.AXES}, origins={})
@@ -157,10 +157,11 @@ def _choice(data: Mapping[str, Any]) -> Choice:
         raise _other_version(f"the plan uses version {wanted} of {axis}.{name}; "
                              f"here is {here[0]} ({here[1] or 'shipped'})")
     fields = {f.name.removesuffix("_"): f.name for f in dataclasses.fields(cls)}
-    return cls(**{fields[k]: _read(v) for k, v in data["params"].items()})
+    return cls(**{fields[k]: read(v) for k, v in data["params"].items()})
 
 
-def _read(data: Any) -> Any:
+def read(data: Any) -> Any:
+    """One value from its data: a choice, a band, a plain number."""
     match data:
         case {"band": [low, high]}:
             return Band(low, high)
@@ -171,7 +172,7 @@ def _read(data: Any) -> Any:
         case {"choice": _}:
             return _choice(data)
         case list():
-            return tuple(_read(x) for x in data)
+            return tuple(read(x) for x in data)
     return data
 
 
