@@ -24,6 +24,7 @@ VALUES = Trait("values", "a value estimate per token from a critic")
 TOKEN_ADVANTAGE = Trait("token_advantage", "an advantage that may differ inside a response")
 TOKEN_REWARDS = Trait("token_rewards", "an advantage that reads a reward at every token")
 LENGTH_LIMIT = Trait("length_limit", "a known limit on the response's length")
+ROLLOUT_LOGPS = Trait("rollout_logps", "the log-prob and the weight version of every sampled token")
 RESPONSE_TERM = Trait("response_term", "a term with one value per response")
 
 GROUP_OUTCOMES = Trait("group_outcomes", "a filter on the outcomes of live groups")

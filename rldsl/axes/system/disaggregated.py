@@ -18,5 +18,8 @@ class Disaggregated(Placement):
     def shared(self) -> bool:
         return False
 
+    def pools(self) -> dict[str, int]:
+        return {"rollout": self.rollout, "train": self.train}
+
 
 EXAMPLES: list = []
