@@ -29,6 +29,8 @@ RESPONSE_TERM = Trait("response_term", "a term with one value per response")
 
 GROUP_OUTCOMES = Trait("group_outcomes", "a filter on the outcomes of live groups")
 MULTIPLIES_KAPPA = Trait("multiplies_kappa", "a weight that contains κ = π_old/μ as a factor")
+FRESH_DATA = Trait("fresh_data", "data made by the weights that the update starts from")
+SEPARATE_DEVICES = Trait("separate_devices", "devices of their own for sampling and for training")
 ASSERTS_FRESH = Trait("asserts_fresh", "the assertion that data was made by the current weights")
 BOUNDS_LAG = Trait("bounds_lag", "a bound on how old the data may be")
 PROXIMAL = Trait("proximal", "a term that holds the policy near the one that made the data")
