@@ -290,3 +290,7 @@ class Optimizer(Choice):
     def factory(self) -> tuple[str, dict[str, Any]]:
         """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
         raise TypeError(f"{self.name} builds nothing")
+
+    def slots(self) -> int:
+        """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""
+        return 0

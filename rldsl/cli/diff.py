@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .options import split_name
-from .output import add_format, emit
+from .shared.output import add_format, emit
+from .shared.target import split
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -34,5 +34,5 @@ def _side(text: str, profile: str | None) -> Any:
 
     if text.endswith(".json"):
         return read_plan(text).recipe
-    path, name = split_name(text)
+    path, name = split(text)
     return canonical(resolve(path, name, profile=profile))

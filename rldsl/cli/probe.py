@@ -1,4 +1,8 @@
+<<<<<<< HEAD
+"""Evaluate the recipe's objective, advantages and gradients on given numbers."""
+=======
 """The recipe's objective, advantages and gradients on given numbers: `probe FILE[:NAME] BATCH.json`."""
+>>>>>>> rules
 
 from __future__ import annotations
 
@@ -7,10 +11,41 @@ import json
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
+=======
 from rldsl.compiler.objective import build
+>>>>>>> rules
 from rldsl.diagnostics import RecipeError, at
 from rldsl.runtime.probe import probe, read_batch
 
+<<<<<<< HEAD
+from .shared.output import add_format, emit
+from .shared.target import add_recipe, resolved
+
+
+def add(subparsers: argparse._SubParsersAction) -> None:
+    """Declares the command's arguments."""
+    parser = subparsers.add_parser("probe", help=__doc__, description=f"{__doc__} In float64, without a model.")
+    add_recipe(parser)
+    parser.add_argument("batch", metavar="BATCH.json", help='{"responses": [{"prompt", "reward", "logp_current", …}]}; '
+                        "- reads standard input")
+    add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints objective, loss, terms and one record per response as JSON."""
+    from rldsl.compiler.check import check
+    from rldsl.compiler.objective import build
+    from rldsl.runtime.probe import probe, read_batch
+
+    recipe = resolved(args.file, args)
+    clashes = [d for d in check(recipe) if d.severity == "error" and d.code.startswith("RL3")]
+    if clashes:
+        raise RecipeError(clashes)
+    result = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
+                   recipe.sampling[0].choice.siblings())
+    return emit(args, json.dumps(result, indent=2, ensure_ascii=False), result)
+=======
 from .shared.output import add_format
 from .shared.target import add_recipe, resolved
 
@@ -31,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
                 recipe.sampling[0].choice.siblings())
     print(json.dumps(out, indent=None if args.format == "json" else 2, ensure_ascii=False))
     return 0
+>>>>>>> rules
 
 
 def _read(path: str) -> str:

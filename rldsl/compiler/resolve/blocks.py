@@ -15,9 +15,14 @@ from .report import Report
 from .values import INVALID, bind, typed
 
 
-def settings(written: dict[str, dict[str, Expr]], report: Report) -> Settings | None:
-    """Every block with its defaults; None once an error is reported (RL201–205, 209)."""
-    made = {name: _block(name, cls, written.get(name, {}), report) for name, cls in blocks().items()}
+def settings(written: dict[str, dict[str, Expr]], broken: set[str], report: Report) -> Settings | None:
+    """Every block with its defaults; None once an error is reported (RL201–205, 209).
+
+    `broken` holds the paths of settings whose error is already reported.
+    """
+    sound = {block: {k: e for k, e in entries.items() if f"{block}.{k}" not in broken}
+             for block, entries in written.items()}
+    made = {name: _block(name, cls, sound.get(name, {}), report) for name, cls in blocks().items()}
     return None if None in made.values() else Settings(**made)
 
 
