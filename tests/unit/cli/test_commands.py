@@ -23,7 +23,7 @@ RECIPE = """recipe small {
   system       = sync on colocated
   model  { policy: "toy:llama-2x64" }
   data   { train: "toy:addition", prompts: 8 }
-  optim  { adamw(lr: 1e-3) }
+  optim  { adamw(lr: 1e-3), updates_per_batch: 2 }
   budget { steps: 2 }
 }
 
