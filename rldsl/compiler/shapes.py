@@ -36,6 +36,16 @@ def shape(spec: str, base: Path) -> Shape | None:
     return _named(*sizes) if sizes else None
 
 
+def context_of(policy: str, base: Path) -> tuple[int, str] | None:
+    """A model's context in tokens and where that is known from; None where it is not known, which refuses nothing."""
+    found = shape(policy, base)
+    if found is None or found.context is None:
+        return None
+    if (base / policy / "config.json").is_file():
+        return found.context, f"{policy}/config.json"
+    return found.context, "toy models" if policy.startswith("toy:") else policy
+
+
 def from_config(config: dict[str, Any]) -> Shape:
     """The shape that a Llama-family config.json describes. KeyError where it describes another family."""
     width, layers, heads = config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"]
