@@ -98,7 +98,7 @@ def lay_out(rows: Sequence[Trajectory], device: torch.device) -> Layout:
     prompt_shape = rectangle([len(prompt) for prompt in prompts], device)
     response_shape = rectangle([_inputs(rows[index]) for index in order], device)
     owner = [prompts[rows[index].prompt] for index in order]
-    tensor = lambda values: torch.tensor(values, dtype=torch.int64, device=device)  # noqa: E731
+    tensor = lambda values: torch.tensor(values, dtype=torch.int64, device=device)
     ids = [token for prompt in prompts for token in prompt]
     positions = [p for prompt in prompts for p in range(len(prompt))]
     for index in order:

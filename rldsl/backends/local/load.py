@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
 from ...diagnostics import Diagnostic, RecipeError
@@ -9,9 +11,70 @@ from .model import Policy
 from .tokenizer import Tokenizer
 from .toy import toy_policy
 
+_DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 
-def load_policy(spec: str, dtype: str, seed: int) -> tuple[Policy, Tokenizer]:
-    """A policy and its tokenizer."""
-    compute = {"float32": torch.float32, "bfloat16": torch.bfloat16}[dtype]
-    policy = toy_policy(spec, compute, seed)
+
+def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple[Policy, Tokenizer]:
+    """A policy with float32 master weights that computes in `dtype`, and its tokenizer.
+
+    `spec` is one of
+      toy:KIND-LAYERSxWIDTH   a built-in model with random weights from `seed`, characters as tokens
+      a folder                config.json, *.safetensors, tokenizer.json
+      FILE.gguf               one GGUF file
+      gguf:PACKAGE            the one .gguf file that an installed Python package ships
+      OWNER/NAME              a model of the Hugging Face hub, from its local cache or the network
+    RecipeError RL407 says what is missing or unreadable, RL406 what the backend cannot run exactly.
+    """
+    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    policy = _policy(spec, compute_dtype(dtype, place), seed).to(place)
     return policy, policy.tokenizer
+
+
+def compute_dtype(dtype: str, device: torch.device) -> torch.dtype:
+    """The dtype of matrix products. `auto` is bfloat16 where the hardware multiplies it faster, else float32."""
+    if dtype in _DTYPES:
+        return _DTYPES[dtype]
+    if dtype != "auto":
+        raise RecipeError([Diagnostic("RL203", f"There is no dtype {dtype!r}.",
+                                      fix=f"Write one of auto, {', '.join(_DTYPES)}.")])
+    fast = device.type == "cuda" or torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return torch.bfloat16 if fast else torch.float32
+
+
+def _policy(spec: str, compute: torch.dtype, seed: int) -> Policy:
+    if spec.startswith("toy:"):
+        return toy_policy(spec, compute, seed)
+    from .gguf_file import gguf_policy, packaged_gguf
+    from .hf_folder import folder_policy
+
+    if spec.startswith("gguf:"):
+        return gguf_policy(packaged_gguf(spec.removeprefix("gguf:")), compute)
+    if spec.endswith(".gguf"):
+        return gguf_policy(Path(spec).expanduser(), compute)
+    folder = Path(spec).expanduser()
+    if folder.exists() or not _looks_like_hub_name(spec):
+        return folder_policy(folder, compute)
+    return folder_policy(_downloaded(spec), compute)
+
+
+def _looks_like_hub_name(spec: str) -> bool:
+    return spec.count("/") == 1 and not spec.startswith((".", "/", "~")) and not spec.endswith("/")
+
+
+def _downloaded(name: str) -> Path:
+    from .hf_folder import missing_extra
+
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError:
+        raise missing_extra("huggingface_hub") from None
+    wanted = ["config.json", "*.safetensors", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json",
+              "chat_template*"]
+    try:
+        return Path(snapshot_download(name, allow_patterns=wanted))
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise RecipeError([Diagnostic(
+            "RL407", f"The model {name!r} is neither a folder here nor could be fetched from the hub: "
+            f"{str(error).strip().splitlines()[0]}",
+            fix="Download the model first and give its folder, or check the name and the network.")]) from None

@@ -95,6 +95,7 @@ class _TokenStatistics(torch.autograd.Function):
                     kl[part] = (p * (finite - _finite(chunk.ref, chunk.kept))).sum(1)
         ctx.save_for_backward(hidden, head, targets, ref_hidden, ref_head, entropy, kl)
         ctx.spec = spec
+        ctx.set_materialize_grads(False)
         return logp, entropy, kl
 
     @staticmethod
@@ -105,7 +106,7 @@ class _TokenStatistics(torch.autograd.Function):
         for part in _parts(len(targets), ctx.spec.rows):
             refs = None if ref_hidden is None else ref_hidden[part]
             chunk = _chunk(hidden[part], head, targets[part], refs, ref_head, ctx.spec.options)
-            slope = -grad_logp[part].unsqueeze(1)
+            slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
             if grad_entropy is not None:
                 finite = _finite(chunk.logp, chunk.kept)
                 slope = slope - grad_entropy[part].unsqueeze(1) * (finite + entropy[part].unsqueeze(1))
@@ -113,7 +114,8 @@ class _TokenStatistics(torch.autograd.Function):
                 gap = _finite(chunk.logp, chunk.kept) - _finite(chunk.ref, chunk.kept)
                 slope = slope + grad_kl[part].unsqueeze(1) * (gap - kl[part].unsqueeze(1))
             grad = chunk.logp.exp() * slope
-            grad.scatter_add_(1, targets[part].unsqueeze(1), grad_logp[part].unsqueeze(1))
+            if grad_logp is not None:
+                grad.scatter_add_(1, targets[part].unsqueeze(1), grad_logp[part].unsqueeze(1))
             grad = grad.div_(ctx.spec.options.temperature).to(hidden.dtype)
             grad_hidden[part] = grad @ head
             if grad_head is not None:

@@ -51,12 +51,13 @@ class _Alive:
 
 
 class _Record:
-    """Sampled ids and log-probs by slot and step, and where each slot ended (0 while it lives)."""
+    """Sampled ids and log-probs by slot and step, how many of them count, and whether the slot ended by itself."""
 
     def __init__(self, slots: int, device: torch.device):
         self.tokens = torch.zeros(slots, DRAWN_STEPS, dtype=torch.int64, device=device)
         self.logps = torch.zeros(slots, DRAWN_STEPS, device=device)
         self.lengths = torch.zeros(slots, dtype=torch.int64, device=device)
+        self.stopped = torch.zeros(slots, dtype=torch.bool, device=device)
 
     def write(self, slot: Tensor, step: int, token: Tensor, logp: Tensor) -> None:
         if step == self.tokens.shape[1]:
@@ -83,7 +84,7 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
         weights = policy.weights()
         for wave in _waves(policy, requests, options.max_tokens):
             record = _decode(policy, weights, wave, draw)
-            found += _trajectories(policy, wave, record, options, version)
+            found += _trajectories(policy, wave, record, version)
     return found
 
 
@@ -143,11 +144,12 @@ def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw:
     for step in range(steps):
         token, logp = _choose(logits, alive, draw, step)
         record.write(alive.slot, step, token, logp)
-        if step + 1 == steps or (token := _drop_finished(policy, alive, cache, record, token, step, draw)) is None:
+        token = _drop_finished(policy, alive, cache, record, token, step, draw)
+        if token is None or step + 1 == steps:
             break
         logits = _step(policy, weights, cache, token, table.index_select(0, alive.position)) @ weights.head.t()
         alive.position += 1
-    record.lengths[alive.slot[~alive.done]] = steps
+    record.lengths[~record.stopped] = steps
     return record
 
 
@@ -157,7 +159,7 @@ def _start(requests: Sequence[Request], device: torch.device) -> tuple[_Alive, T
     owner, group, sibling, position = torch.tensor(rows, dtype=torch.int64, device=device).reshape(-1, 4).unbind(1)
     slot = torch.arange(len(rows), device=device)
     return _Alive(slot, group, sibling, position.clone(), torch.zeros_like(slot, dtype=torch.bool),
-                  torch.empty(0)), owner
+                  torch.empty(len(rows), 0, device=device)), owner
 
 
 def _step(policy: Policy, weights: Weights, cache: Cache, token: Tensor, factors: Tensor) -> Tensor:
@@ -193,6 +195,7 @@ def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record,
     if not ended.any():
         return token
     record.lengths[alive.slot[ended]] = step + 1
+    record.stopped[alive.slot[ended]] = True
     alive.done |= ended
     going = (~alive.done).nonzero().flatten()
     if not len(going):
@@ -217,19 +220,18 @@ def _ends(policy: Policy, alive: _Alive, record: _Record, token: Tensor, step: i
     return ended
 
 
-def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record, options: SamplingOptions,
+def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record,
                   version: int) -> list[Trajectory]:
-    tokens, logps, lengths = record.tokens.tolist(), record.logps.tolist(), record.lengths.tolist()
+    tokens, logps = record.tokens.tolist(), record.logps.tolist()
+    lengths, stopped = record.lengths.tolist(), record.stopped.tolist()
     decode, eos = policy.tokenizer.decode, policy.tokenizer.eos
     found: list[Trajectory] = []
     for request in requests:
         for sibling in range(request.siblings):
             slot = len(found)
             ids = tuple(tokens[slot][:lengths[slot]])
-            ended = ids[-1] in eos
-            text = decode(ids[:-1] if ended else ids)
-            stopped = ended or any(stop in text for stop in options.stop)
             found.append(Trajectory(
                 request.group, sibling, request.row, request.prompt, ids, tuple(logps[slot][:len(ids)]),
-                (version,) * len(ids), "stop" if stopped else "length", text))
+                (version,) * len(ids), "stop" if stopped[slot] else "length",
+                decode(ids[:-1] if ids[-1] in eos else ids)))
     return found

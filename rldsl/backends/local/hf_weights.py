@@ -1,0 +1,68 @@
+"""Between Hugging Face tensor names and layouts and ours: fused projections, interleaved rotary pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from .architecture import Architecture
+from .model import Policy
+from .rotary import interleave, split_halves
+
+Read = Callable[[str], Tensor]
+"""A tensor by its Hugging Face name; KeyError where there is none."""
+
+
+def adopt(policy: Policy, read: Read) -> None:
+    """Fill `policy` with the tensors of a checkpoint.
+
+    KeyError names a tensor that is not there, ValueError one of the wrong shape.
+    """
+    own = dict(policy.named_parameters())
+    with torch.no_grad():
+        for name, sources in _sources(policy.architecture):
+            found = torch.cat([_turned(read(source), turn, policy.architecture) for source, turn in sources])
+            if found.shape != own[name].shape:
+                raise ValueError(f"{sources[0][0]} makes {tuple(found.shape)}, not {tuple(own[name].shape)}")
+            own[name].copy_(found)
+
+
+def exported(policy: Policy) -> dict[str, Tensor]:
+    """All tensors under their Hugging Face names, float32; a tied head is left out, as save_pretrained does."""
+    a, own, result = policy.architecture, policy.state_dict(), {}
+    rows = {"q_proj": a.heads * a.head_width, "k_proj": a.kv_heads * a.head_width,
+            "v_proj": a.kv_heads * a.head_width, "gate_proj": a.mlp, "up_proj": a.mlp}
+    for name, sources in _sources(a):
+        sizes = [rows[source.split(".")[-2]] for source, _ in sources] if len(sources) > 1 else [len(own[name])]
+        for (source, turn), part in zip(sources, own[name].split(sizes)):
+            result[source] = (split_halves(part, a.head_width) if turn else part).clone()
+    return result
+
+
+def _turned(tensor: Tensor, turn: bool, a: Architecture) -> Tensor:
+    tensor = tensor.float()
+    return interleave(tensor, a.head_width) if turn else tensor
+
+
+def _sources(a: Architecture) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
+    """Our name, and the Hugging Face tensors stacked in it, each with whether its head rows are re-paired."""
+    yield "embed", [("model.embed_tokens.weight", False)]
+    yield "norm", [("model.norm.weight", False)]
+    if not a.tied:
+        yield "head", [("lm_head.weight", False)]
+    for index in range(a.layers):
+        ours, theirs = f"layers.{index}.", f"model.layers.{index}."
+        heads = [("q_proj", True), ("k_proj", True), ("v_proj", False)]
+        yield ours + "norm_in", [(theirs + "input_layernorm.weight", False)]
+        yield ours + "qkv", [(f"{theirs}self_attn.{head}.weight", turn) for head, turn in heads]
+        if a.qkv_bias:
+            yield ours + "qkv_bias", [(f"{theirs}self_attn.{head}.bias", turn) for head, turn in heads]
+        if a.qk_norm:
+            yield ours + "norm_q", [(theirs + "self_attn.q_norm.weight", True)]
+            yield ours + "norm_k", [(theirs + "self_attn.k_norm.weight", True)]
+        yield ours + "out", [(theirs + "self_attn.o_proj.weight", False)]
+        yield ours + "norm_mlp", [(theirs + "post_attention_layernorm.weight", False)]
+        yield ours + "gate_up", [(f"{theirs}mlp.{part}_proj.weight", False) for part in ("gate", "up")]
+        yield ours + "down", [(theirs + "mlp.down_proj.weight", False)]
