@@ -205,7 +205,8 @@ class _Round:
         rows = len(self.history) + len(self.items)
         bad = sum(self.history) + len(self.failed)
         if rows >= FEWEST_JUDGED and bad > self.pool.max_failed * rows and self.failed:
-            message = f"{bad} of {rows} responses have no score, more than the allowed {self.pool.max_failed:.0%}"
+            allowed = f"{self.pool.max_failed:.0%}"
+            message = f"{bad} of {rows} responses have no score, more than the allowed {allowed}"
             raise RunError(at("RL607", message, None, why=f"the first failure:\n{self.pool.first_error}",
                               fix="correct the scorer, or set feedback { timeout: …, max_failed: … }"))
 
