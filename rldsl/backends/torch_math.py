@@ -169,13 +169,13 @@ class _Tape:
     def backward(self, root: Expr, seed: Tensor) -> dict[str, Tensor]:
         """d(Σ seed·root)/d(variable) for every variable that carries gradient."""
         adjoint: dict[int, Tensor] = {id(root): seed}
-        found: dict[str, Tensor] = {}
+        found = {e.name: torch.zeros_like(self.values[id(e)]) for e in self.order if isinstance(e, Var) and e.gradient}
         for e in reversed(self.order):
             g = adjoint.pop(id(e), None)
             if g is None or id(e) not in self.live:
                 continue
             if isinstance(e, Var):
-                found[e.name] = found[e.name] + g if e.name in found else g
+                found[e.name] = found[e.name] + g
             for part, (at, down) in zip(children(e), self._pull(e, g)):
                 if id(part) in self.live:
                     down = self._gathered(down, at, self.grains[id(part)])
