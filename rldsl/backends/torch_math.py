@@ -176,7 +176,7 @@ class _Tape:
                 continue
             if isinstance(e, Var):
                 found[e.name] = found[e.name] + g
-            for part, (at, down) in zip(children(e), self._pull(e, g)):
+            for part, (at, down) in zip(children(e), self._pull(e, g), strict=True):
                 if id(part) in self.live:
                     down = self._gathered(down, at, self.grains[id(part)])
                     adjoint[id(part)] = adjoint[id(part)] + down if id(part) in adjoint else down

@@ -76,7 +76,8 @@ def _live(update: Batch) -> list[int]:
 def _whole(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None, all_rows: _Piece,
            pieces: Sequence[_Piece], positions: Sequence[Sequence[int]], tally: Tally) -> None:
     """First ℓ of every row without gradient, then coefficients over the whole update, then each piece's backward."""
-    measured = [quantities(trainer.policy, p.rows, trainer.sampling, job.options, reference, grad=False) for p in pieces]
+    measured = [quantities(trainer.policy, p.rows, trainer.sampling, job.options, reference, grad=False)
+                for p in pieces]
     lengths = all_rows.batch.lengths
     column = {name: joined([m[name] for m in measured], positions, lengths) for name in job.options.wants}
     slopes = _coefficients(trainer, all_rows, column, tally)
@@ -102,7 +103,8 @@ def _coefficients(trainer: PolicyTrainer, piece: _Piece, found: dict[str, Tensor
     for part in trainer.terms.parts:
         value, own = trainer.math.both(part.expr, batch.columns, batch.shape)
         tally.add(f"objective.{part.name}", float(value.data.sum()), 0)
-        require_finite(((f"∂({part.name})/∂{n}", g) for n, g in own.items()), lengths, names, "objective")
+        columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]
+        require_finite(columns, lengths, names, "objective")
         if part is trainer.terms.parts[0]:
             _count_gated(batch, own.get(LOGP.name), tally)
         for name, g in own.items():

@@ -69,7 +69,8 @@ def tame(values: list[float]) -> bool:
 
 def orders_nan(e: a.Expr, env: dict, shape: Layout) -> bool:
     """Whether NaN is compared for size somewhere: Python's min and max then depend on the order of arguments."""
-    sizes = (n for n in walk(e) if isinstance(n, a.Reduce) or isinstance(n, a.Apply) and n.op in ("min", "max", "clip"))
+    ops = (*REDUCTIONS, "clip")
+    sizes = (n for n in walk(e) if isinstance(n, (a.Reduce, a.Apply)) and n.op in ops)
     return any(math.isnan(x) for n in sizes for part in a.children(n) for x in evaluate(part, env, shape).data)
 
 
@@ -117,8 +118,8 @@ def test_group_statistics_do_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_rounding_noise_is_no_spread() -> None:
-    batch = Batch.of([1] * 3, [0, 0, 0], {"reward": Value("response", torch.tensor([0.1 + 0.2, 0.3, 0.3]))}, TorchMath())
-    batch = batch.with_columns(reward=Value("response", torch.tensor([0.1 + 0.2, 0.3, 0.3], dtype=torch.float64)))
+    rewards = torch.tensor([0.1 + 0.2, 0.3, 0.3], dtype=torch.float64)
+    batch = Batch.of([1] * 3, [0, 0, 0], {"reward": Value("response", rewards)}, TorchMath())
     assert batch.value(a.std(REWARD, "group")).data.tolist() == [0.0]
 
 
