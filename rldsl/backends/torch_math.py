@@ -87,6 +87,10 @@ class TorchMath:
         """A column as Python floats."""
         return data.tolist()
 
+    def join(self, columns: Sequence[Tensor]) -> Tensor:
+        """Columns one after another."""
+        return torch.cat(list(columns))
+
     def segments(self, shape: Layout, fine: str, coarse: str) -> Segments:
         """The units of `coarse` that the units of `fine` lie in; kept as long as the layout lives."""
         maps = self._maps.setdefault(shape, {})

@@ -63,7 +63,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
             found = quantities(trainer.policy, piece.rows, trainer.sampling, job.options, reference, grad=True)
             _backward(found, _coefficients(trainer, piece, found, tally))
     for part in trainer.terms.parts:
-        tally.add(f"objective.{part.name}", 0.0)
+        tally.add(f"objective/{part.name}", 0.0)
     tally.add("grad_norm", trainer.stepper.step(job.lr_factor, "policy backward"))
     return tally
 
@@ -102,7 +102,7 @@ def _coefficients(trainer: PolicyTrainer, piece: _Piece, found: dict[str, Tensor
     slopes: dict[str, Tensor] = {}
     for part in trainer.terms.parts:
         value, own = trainer.math.both(part.expr, batch.columns, batch.shape)
-        tally.add(f"objective.{part.name}", float(value.data.sum()), 0)
+        tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
         columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]
         require_finite(columns, lengths, names, "objective")
         if part is trainer.terms.parts[0]:
@@ -119,7 +119,7 @@ def _count_gated(batch: Batch, slope: Tensor | None, tally: Tally) -> None:
         return
     columns = batch.columns
     say = (columns[ADVANTAGE.name].data != 0) & (columns[CORRECTION.name].data != 0) & (columns[WEIGHT.name].data != 0)
-    tally.add("gated_fraction", float((say & (slope == 0)).sum()), float(say.sum()))
+    tally.add("gated", float((say & (slope == 0)).sum()), float(say.sum()))
 
 
 def _measure(trainer: PolicyTrainer, batch: Batch, found: dict[str, Tensor], tally: Tally) -> None:
@@ -127,12 +127,12 @@ def _measure(trainer: PolicyTrainer, batch: Batch, found: dict[str, Tensor], tal
     tokens = float(sum(batch.lengths))
     if trainer.terms.ratio is not None:
         ratio = batch.value(trainer.terms.ratio, TOKEN).data
-        tally.add("ratio_mean", float(ratio.sum()), tokens)
+        tally.add("ratio", float(ratio.sum()), tokens)
         tally.add("ratio_distance", float((ratio - 1).abs().sum()), tokens)
     for name in found:
         if name != LOGP.name:
             tally.add(name, float(found[name].detach().sum()), tokens)
     if LOGP_ROLLOUT.name in batch.columns:
         gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
-        tally.add("log_ratio_to_rollout", float(gap.sum()), tokens)
-        tally.add("log_ratio_to_rollout_abs", float(gap.abs().sum()), tokens)
+        tally.add("mismatch", float(gap.sum()), tokens)
+        tally.add("mismatch_abs", float(gap.abs().sum()), tokens)

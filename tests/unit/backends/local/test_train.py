@@ -95,7 +95,7 @@ def test_no_split_changes_the_step(policy: a.Expr, micro: int, balance: bool) ->
     whole, one, _ = step(made)
     change, many, _ = step(made, dataclasses.replace(OPTIONS, micro_tokens=micro, balance=balance))
     assert float((change - whole).abs().max()) < 1e-6 * float(whole.abs().max()) + 1e-8
-    for name in ("objective.policy", "objective.kl", "ratio_mean", "gated_fraction"):
+    for name in ("objective/policy", "objective/kl", "ratio", "gated"):
         assert many.means()[name] == pytest.approx(one.means()[name], rel=1e-5, abs=1e-7)
 
 
