@@ -33,6 +33,8 @@ OR, AND, COMPARE, ADD, SIGN, MUL, POW, ATOM = range(8)
 INDEX = {TOKEN: "t", TURN: "k", SEGMENT: "s", RESPONSE: "i", PAIR: "p", GROUP: "g", UPDATE: ""}
 COMPARISONS = ("lt", "le", "gt", "ge", "eq")
 BOUNDED = "exp±"
+ONES = "1"
+"""How a column of ones prints: as a factor it is left out."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Style:
     cases: Callable[[str, str, str], str]
     total: Callable[[str, str], str]
     over: Callable[[str, str, str], str]
-    discount: Callable[[str, str, str], str]
+    discount: Callable[[str, bool, str, str], str]
     shifted: Callable[[str, str, str], str]
     times: str
     minus: str
@@ -78,14 +80,20 @@ def _show(e: Expr, style: Style) -> tuple[str, int]:
         case Reduce(op, arg, over):
             return _reduce(op, arg, over, style)
         case Scan(arg, decay, over):
-            weight = "" if decay == Const(1.0) else _at(decay, style, ATOM if isinstance(decay, Const) else OR)
-            return style.discount(weight, _at(arg, style, OR), INDEX[over]), SIGN
+            return _discount(arg, decay, over, style), SIGN
         case Shift(arg, fill, over):
             outside = "" if fill == Const(0.0) else _at(fill, style, OR)
             return style.shifted(_at(arg, style, OR), outside, INDEX[over]), ATOM
         case Apply(op, args):
             return _apply(op, args, style)
     raise TypeError(f"not an expression: {e!r}")
+
+
+def _discount(arg: Expr, decay: Expr, over: str, style: Style) -> str:
+    """The sum a scan stands for; a decay that is the same at every token is a power, another one a product."""
+    same = grain(decay) == UPDATE
+    weight = "" if decay == Const(1.0) else _at(decay, style, ATOM if same else OR)
+    return style.discount(weight, same, _at(arg, style, OR), INDEX[over])
 
 
 def _number(value: float, style: Style) -> tuple[str, int]:
@@ -153,6 +161,10 @@ def _product(a: Expr, b: Expr, style: Style) -> tuple[str, int]:
     if isinstance(a, Const) and a.value < 0:
         rest = b if a.value == -1 else Apply("mul", (Const(-a.value), b))
         return style.minus + _at(rest, style, MUL), SIGN
+    if isinstance(a, Apply) and a.op == "neg":
+        return style.minus + _at(Apply("mul", (a.args[0], b)), style, MUL), SIGN
+    if isinstance(a, Var) and a.plain == ONES:
+        return _show(b, style)
     return _at(a, style, MUL) + style.times + _at(b, style, MUL), MUL
 
 

@@ -7,7 +7,7 @@ from .render import BOUNDED, Style, plain_number, show
 
 NAMES = {BOUNDED: r"\exp_{\pm}", "exp": r"\exp", "log": r"\log", "min": r"\min", "max": r"\max",
          "sigmoid": r"\sigma", "clip": r"\operatorname{clip}", "sg": r"\operatorname{sg}"}
-REDUCTIONS = {"mean": r"\operatorname{mean}", "std": r"\operatorname{std}", "std_sample": r"\operatorname{std}_{n-1}",
+REDUCTIONS = {"mean": r"\operatorname{mean}", "std": r"\operatorname{std}", "std_sample": r"\operatorname{std}^{(n-1)}",
               "max": r"\max", "min": r"\min", "count": r"\operatorname{count}"}
 
 
@@ -35,9 +35,9 @@ def _within(within: str) -> str:
     return within.replace("∈", r" \in ")
 
 
-def _discount(weight: str, x: str, over: str) -> str:
+def _discount(weight: str, same: bool, x: str, over: str) -> str:
     inside = "" if over == "i" else rf",\, t+l \in {over}"
-    factor = weight and (rf"{weight}^{{l}} \cdot " if weight.replace(".", "").isdigit()
+    factor = weight and (rf"{{{weight}}}^{{l}} \cdot " if same
                          else rf"\left(\prod_{{m<l}} \left[{weight}\right]_{{t+m}}\right) \cdot ")
     return rf"\sum_{{l \ge 0{inside}}} {factor}\left[{x}\right]_{{t+l}}"
 

@@ -29,11 +29,11 @@ def _subscript(within: str) -> str:
     return f"_{within}" if len(within) < 2 else f"_{{{within}}}"
 
 
-def _discount(weight: str, x: str, over: str) -> str:
+def _discount(weight: str, same: bool, x: str, over: str) -> str:
     inside = "" if over == "i" else f", t+l∈{over}"
     if not weight:
         return f"Σ_{{l≥0{inside}}} [{x}]ₜ₊ₗ"
-    if weight.replace(".", "").isdigit():
+    if same:
         return f"Σ_{{l≥0{inside}}} {weight}ˡ·[{x}]ₜ₊ₗ"
     return f"Σ_{{l≥0{inside}}} (Π_{{m<l}} [{weight}]ₜ₊ₘ)·[{x}]ₜ₊ₗ"
 

@@ -28,7 +28,7 @@ CORRECTION = Var("correction", TOKEN, r"d_t", "dₜ")
 """The distribution's factor, constant over the whole batch."""
 REWARD = Var("reward", RESPONSE, r"R_i", "Rᵢ")
 """The response's total reward after the feedback algebra."""
-TOKEN_REWARD = Var("token_reward", TOKEN, r"r_t", "rₜ")
+TOKEN_REWARD = Var("token_reward", TOKEN, r"R_t", "Rₜ")
 """Reward per token: REWARD on the last token, plus whatever feedback places per token."""
 CORRECT = Var("correct", RESPONSE, r"c_i", "cᵢ")
 """The verifiable term's score, before any shaping: what group filters look at."""

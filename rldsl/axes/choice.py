@@ -69,13 +69,20 @@ class Example:
     expect: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
     """Other axes where the example needs something other than the plain ones, as recipe text."""
+    trainer_version: int | None = None
     tolerance: float = 1e-6
 
 
+def tokens(*ratios: float, reward: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A response with one token per ratio, current/old and current/rollout alike, for examples."""
+    n = len(ratios)
+    return {"prompt": "p", "reward": reward, "logp_current": [math.log(r) - 1.0 for r in ratios],
+            "logp_old": [-1.0] * n, "logp_rollout": [-1.0] * n, **more}
+
+
 def one_token(ratio: float = 1.0, reward: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A response of one token whose current/old (and current/rollout) ratio is `ratio`, for examples."""
-    return {"prompt": "p", "reward": reward, "logp_current": [math.log(ratio) - 1.0], "logp_old": [-1.0],
-            "logp_rollout": [-1.0], **more}
+    """A response of one token, for examples."""
+    return tokens(ratio, reward=reward, **more)
 
 
 def rewards(*values: float | None, prompt: str = "p") -> list[dict[str, Any]]:

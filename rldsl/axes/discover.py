@@ -61,3 +61,14 @@ def _class_in(module: str) -> type[Choice]:
     if len(own) != 1:
         raise TypeError(f"{module} must define exactly one choice, found {len(own)}")
     return own[0]
+
+
+@cache
+def package(module: str) -> str | None:
+    """Name and version of the installed package that brought a choice's module; None for shipped choices."""
+    if module.startswith("rldsl.axes."):
+        return None
+    from importlib.metadata import entry_points
+
+    found = next((p.dist for p in entry_points(group=PLUGIN_GROUP) if p.value == module and p.dist), None)
+    return f"{found.name} {found.version}" if found else None

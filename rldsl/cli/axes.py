@@ -6,8 +6,11 @@ import argparse
 
 from rldsl.axes import discover
 from rldsl.diagnostics import RecipeError, at
+from rldsl.diagnostics.suggest import did_you_mean
 
-from .output import add_format, emit
+from .shared.output import add_format, emit
+
+WIDEST = 44
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -19,22 +22,16 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints one line a choice: how it is called, and the first line of its description."""
-    from rldsl.compiler.describe import signature, summary
+    from rldsl.compiler.describe import describe
 
     if args.axis is not None and args.axis not in discover.FAMILIES:
-        from rldsl.diagnostics.suggest import closest
-
-        near = closest(args.axis, discover.FAMILIES)
-        raise RecipeError([at("RL201", f"there is no axis {args.axis}", None,
-                              fix=f"did you mean {' or '.join(near)}?" if near else
-                              "the axes are " + ", ".join(discover.FAMILIES))])
-    shown = (args.axis,) if args.axis else discover.FAMILIES
-    found = {axis: [discover.find(axis, name) for name in discover.names(axis)] for axis in shown}
+        raise RecipeError([at("RL201", f"there is no axis `{args.axis}`", None, why="a recipe has eight axes",
+                              fix=did_you_mean(args.axis, discover.FAMILIES) or
+                              f"the axes are {', '.join(discover.FAMILIES)}")])
     lines, payload = [], {}
-    for axis, choices in found.items():
-        calls = [signature(c) for c in choices]
-        width = min(44, max(map(len, calls), default=0))
-        lines += [axis, *(f"  {call:<{width}}  {summary(c)}" for call, c in zip(calls, choices, strict=True)), ""]
-        payload[axis] = [{"name": c.called(), "signature": call, "summary": summary(c)}
-                         for call, c in zip(calls, choices, strict=True)]
+    for axis in (args.axis,) if args.axis else discover.FAMILIES:
+        found = [d for name in discover.names(axis) if (d := describe(axis, name))]
+        width = min(WIDEST, max((len(d.call) for d in found), default=0))
+        lines += [axis, *(f"  {d.call:<{width}}  {d.summary}" for d in found), ""]
+        payload[axis] = [{"name": d.name, "call": d.call, "summary": d.summary} for d in found]
     return emit(args, "\n".join(lines).rstrip(), {"axes": payload})

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rldsl.diagnostics import RecipeError
 
-from .output import RUN_FAILED, USAGE, emit
+from .shared.output import RUN_FAILED, USAGE, emit
 
 HERE = Path(__file__).parent
-NOT_COMMANDS = {"__init__", "main", "output"}
+NOT_COMMANDS = {"main"}
 SPIN_COUNT = "5000"
 """OpenMP threads of torch otherwise spin so long between small operations that they slow each other down."""
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, Optional, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
 from rldsl.axes.types import Batches, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
@@ -35,11 +35,11 @@ class RecipeName:
 class Model:
     """Who is trained. Roles (policy, reference) are declared here and needed by choices."""
 
-    policy: Optional[str] = None  # "toy:llama-2x64", a model folder, or a hub name
+    policy: str | None = None  # "toy:llama-2x64", a model folder, or a hub name
     reference: Literal["initial"] | str = "initial"  # `initial` is the policy before the first update
     dtype: Literal["auto", "float32", "bfloat16", "fp32", "bf16"] = "auto"  # of the matrix products
-    context: Optional[Tokens] = None  # none: what the model's own configuration says
-    max_prompt: Optional[Tokens] = None  # none: the context less sampling's max_tokens
+    context: Tokens | None = None  # none: what the model's own configuration says
+    max_prompt: Tokens | None = None  # none: the context less sampling's max_tokens
     warm_start: Natural = 0
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
 
@@ -51,11 +51,11 @@ class Model:
 class Data:
     """What it is trained on. `prompts` is the size of a batch; `prompt` and `answer` are column names."""
 
-    train: Optional[str] = None
-    prompts: Optional[Prompts] = None
+    train: str | None = None
+    prompts: Prompts | None = None
     prompt: str = "prompt"
     answer: str = "answer"
-    template: Optional[str] = None
+    template: str | None = None
     too_long: Literal["error", "drop"] = "error"
 
 
@@ -63,10 +63,10 @@ class Data:
 class Optim:
     """How a gradient becomes a step, and how often per batch. `warmup_steps` counts batches."""
 
-    optimizer: Annotated[Optional[Optimizer], Bare()] = None
+    optimizer: Annotated[Optimizer | None, Bare()] = None
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: Natural = 0
-    clip_grad: Optional[Positive] = 1.0  # bound on the global gradient norm
+    clip_grad: Positive | None = 1.0  # bound on the global gradient norm
     updates_per_batch: Count = 1
     epochs: Count = 1
 
@@ -75,18 +75,18 @@ class Optim:
 class Critic:
     """The value model, for estimators that read one. Without its own optimizer it uses the policy's."""
 
-    optimizer: Annotated[Optional[Optimizer], Bare()] = None
+    optimizer: Annotated[Optimizer | None, Bare()] = None
     init: Literal["policy"] = "policy"
     warmup_steps: Natural = 0  # batches that train the critic alone
     updates_per_actor: Count = 1
-    value_clip: Optional[Positive] = None
+    value_clip: Positive | None = None
 
 
 @dataclass(frozen=True)
 class Budget:
     """When training ends. `steps` counts batches."""
 
-    steps: Optional[Batches] = None
+    steps: Batches | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Task:
     """One held-out evaluation. Without its own `samples` it uses the block's."""
 
     name: str
-    samples: Optional[Count] = None
+    samples: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Evaluate:
 class Track:
     """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
 
-    mlflow: Optional[str] = "sqlite:///mlflow.db"
-    experiment: Optional[str] = None
+    mlflow: str | None = "sqlite:///mlflow.db"
+    experiment: str | None = None
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "tensor", "pipeline", "context", "expert", "rollout_tensor")
@@ -122,23 +122,23 @@ MACHINES = ("nodes", "gpus_per_node", "gpu", "tensor", "pipeline", "context", "e
 class Cluster:
     """Where it runs: `local`, or so many nodes. `micro_tokens` bounds the tokens of one forward and backward."""
 
-    where: Annotated[Optional[Literal["local"]], Bare(MACHINES)] = "local"
-    nodes: Optional[Count] = None
-    gpus_per_node: Optional[Count] = None
-    gpu: Optional[str] = None
+    where: Annotated[Literal["local"] | None, Bare(MACHINES)] = "local"
+    nodes: Count | None = None
+    gpus_per_node: Count | None = None
+    gpu: str | None = None
     tensor: Count = 1
     pipeline: Count = 1
     context: Count = 1
     expert: Count = 1
     rollout_tensor: Count = 1
-    micro_tokens: Optional[Tokens] = None  # none: as the backend judges best
+    micro_tokens: Tokens | None = None  # none: as the backend judges best
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a claim about this recipe is compared with, and over how many seeds."""
 
-    baseline: Annotated[Optional[str], RecipeName()] = None
+    baseline: Annotated[str | None, RecipeName()] = None
     seeds: Count = 1
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import Band, Policies, SameAs
+from rldsl.compiler.canonical import read
 from rldsl.compiler.recipe import Feedback, Node, Product, Scaled, Sum
 from rldsl.compiler.settings import Task
+from rldsl.diagnostics import RecipeError
 
 
 def show(value: Any) -> str:
@@ -74,3 +76,22 @@ def default_text(cls: type, field: str) -> str | None:
     """A field's default in the language's notation; None where it has none."""
     f = next(f for f in dataclasses.fields(cls) if f.name == field)
     return None if f.default is dataclasses.MISSING else show(f.default)
+
+
+def show_data(data: Any) -> str:
+    """The same from a value's canonical data, also where a choice is not of this version of rldsl."""
+    match data:
+        case {"sum": parts}:
+            return " + ".join(show_data(p) for p in parts)
+        case {"product": parts}:
+            return " * ".join(f"({show_data(p)})" if "sum" in p else show_data(p) for p in parts)
+        case {"scale": factor, "of": part}:
+            return f"{number(factor)} * {show_data(part)}"
+        case {"choice": name, "params": params}:
+            try:
+                return show(read(data))
+            except RecipeError:
+                return f"{name}({', '.join(f'{k}: {show_data(v)}' for k, v in params.items())})"
+        case list():
+            return f"[{', '.join(show_data(x) for x in data)}]"
+    return show(read(data))

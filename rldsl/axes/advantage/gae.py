@@ -10,7 +10,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import Expr, discounted, following
 from rldsl.algebra.variables import TOKEN_REWARD, VALUE
 from rldsl.axes.base import Estimator
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import TOKEN_ADVANTAGE, TOKEN_REWARDS, VALUES
 from rldsl.axes.types import Fraction
 
@@ -28,11 +28,10 @@ class Gae(Estimator):
         return self.estimate() + VALUE
 
 
-_row = {"prompt": "p", "reward": 1.0, "logp_current": [-1.0, -1.0], "values": [0.0, 0.0]}
 EXAMPLES = [
-    Example("the last reward decays by λ", {}, [_row], {"advantage": [[0.95, 1.0]]}),
-    Example("λ = 0 is the TD error", {"lambda_": 0.0}, [{**_row, "reward": 0.0, "values": [0.6, 0.75]}],
+    Example("the last reward decays by λ", {}, [tokens(1, 1, values=[0.0, 0.0])], {"advantage": [[0.95, 1.0]]}),
+    Example("λ = 0 is the TD error", {"lambda_": 0.0}, [tokens(1, 1, reward=0.0, values=[0.6, 0.75])],
             {"advantage": [[0.15, -0.75]]}),
-    Example("λ = 1 is return minus value", {"lambda_": 1.0}, [{**_row, "values": [0.25, 0.5]}],
+    Example("λ = 1 is return minus value", {"lambda_": 1.0}, [tokens(1, 1, values=[0.25, 0.5])],
             {"advantage": [[0.75, 0.5]]}),
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import RESPONSE, Expr, le, lowest
 from rldsl.algebra.variables import TRAINER_VERSION, VERSION
 from rldsl.axes.base import Distribution
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import BOUNDS_LAG
 from rldsl.axes.types import Natural
 
@@ -23,10 +23,6 @@ class MaxLag(Distribution):
         return le(TRAINER_VERSION - lowest(VERSION, RESPONSE), self.versions)
 
 
-def _row(*versions: int) -> dict:
-    return {"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * 3, "logp_old": [-1.0] * 3,
-            "versions": list(versions)}
-
-
-EXAMPLES = [Example("trainer at 10: 6 is too old, 7 is not", {"versions": 3}, [_row(6, 7, 8), _row(7, 8, 9)],
-                    {"kept": [False, True]})]
+EXAMPLES = [Example("trainer at 10: 6 is too old, 7 is not", {"versions": 3},
+                    [tokens(1, 1, 1, versions=[6, 7, 8]), tokens(1, 1, 1, versions=[7, 8, 9])],
+                    {"kept": [False, True]}, trainer_version=10)]

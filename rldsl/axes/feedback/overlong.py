@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import Expr, clip
 from rldsl.algebra.variables import LENGTH
 from rldsl.axes.base import Shaping
-from rldsl.axes.choice import Example, one_token
+from rldsl.axes.choice import Example, one_token, tokens
 from rldsl.axes.traits import LENGTH_LIMIT
 from rldsl.axes.types import Tokens
 
@@ -32,8 +32,8 @@ class Overlong(Shaping):
 
 EXAMPLES = [
     Example("half way down the ramp", {"max": 4, "buffer": 2},
-            [{"prompt": "p", "reward": 0.0, "logp_current": [-1.0] * 3}], {"reward": [-0.5]}),
+            [tokens(1, 1, 1, reward=0.0)], {"reward": [-0.5]}),
     Example("before the ramp", {"max": 4, "buffer": 2}, [one_token(reward=1.0)], {"reward": [1.0]}),
-    Example("beyond max", {"max": 4, "buffer": 2}, [{"prompt": "p", "reward": 0.0, "logp_current": [-1.0] * 9}],
+    Example("beyond max", {"max": 4, "buffer": 2}, [tokens(*[1] * 9, reward=0.0)],
             {"reward": [-1.0]}),
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rldsl.algebra.expr import RESPONSE, Expr, mean, ratio_of
 from rldsl.axes.base import Ratio, log_ratio
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import RATIO, RESPONSE_TERM, SEQUENCE_SCALE
 from rldsl.axes.types import Policies
 
@@ -22,5 +22,4 @@ class Sequence(Ratio):
         return ratio_of(mean(log_ratio(self.pair), RESPONSE))
 
 
-_row = {"prompt": "p", "reward": 1.0, "logp_current": [-0.9046898, -1.1053605, -0.8176784], "logp_old": [-1.0] * 3}
-EXAMPLES = [Example("ratios 1.1, 0.9, 1.2", {"pair": Policies("current", "old")}, [_row], {"ratio": [[1.059105] * 3]})]
+EXAMPLES = [Example("ratios 1.1, 0.9, 1.2", {"pair": Policies("current", "old")}, [tokens(1.1, 0.9, 1.2)], {"ratio": [[1.059105] * 3]})]

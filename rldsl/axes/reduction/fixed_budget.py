@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import UPDATE, Expr, total
 from rldsl.algebra.variables import MAX_TOKENS, RESPONSES
 from rldsl.axes.base import Reduction
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import LENGTH_LIMIT, TOKEN_WEIGHTED
 from rldsl.axes.types import Tokens
 
@@ -27,5 +27,5 @@ class FixedBudget(Reduction):
         return live / (total(RESPONSES * live, UPDATE) * budget)
 
 
-_rows = [{"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n} for n in (1, 3)]
+_rows = [tokens(*[1] * n) for n in (1, 3)]
 EXAMPLES = [Example("two responses of a budget of 10", {"length": 10}, _rows, {"weight": [0.05, 0.05]})]

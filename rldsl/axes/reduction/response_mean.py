@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import UPDATE, Expr, total
 from rldsl.algebra.variables import LENGTH, RESPONSES
 from rldsl.axes.base import Reduction
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 
 
 class ResponseMean(Reduction):
@@ -17,5 +17,5 @@ class ResponseMean(Reduction):
         return live / (total(RESPONSES * live, UPDATE) * LENGTH)
 
 
-_rows = [{"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n} for n in (1, 3)]
+_rows = [tokens(*[1] * n) for n in (1, 3)]
 EXAMPLES = [Example("lengths 1 and 3", {}, _rows, {"weight": [0.5, 1 / 6]})]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import UPDATE, Expr, total
 from rldsl.algebra.variables import LENGTH, RESPONSES
 from rldsl.axes.base import Reduction
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import RESPONSE_TERM
 
 
@@ -21,7 +21,6 @@ class SequenceMean(Reduction):
         return live / (total(RESPONSES * live, UPDATE) * LENGTH)
 
 
-_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n}
-         for n, r in ((2, 1.0), (4, -1.0))]
+_rows = [tokens(*[1] * n, reward=r) for n, r in ((2, 1.0), (4, -1.0))]
 EXAMPLES = [Example("lengths do not weigh", {}, _rows, {"objective": 0.0, "weight": [0.25, 0.125]},
                     {"ratio": "sequence(current / old)"})]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import UPDATE, Expr, total
 from rldsl.algebra.variables import RESPONSES
 from rldsl.axes.base import Reduction
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import TOKEN_WEIGHTED
 
 
@@ -20,5 +20,5 @@ class SequenceSum(Reduction):
         return live / total(RESPONSES * live, UPDATE)
 
 
-_rows = [{"prompt": "p", "reward": 1.0, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n} for n in (1, 3)]
+_rows = [tokens(*[1] * n) for n in (1, 3)]
 EXAMPLES = [Example("1/N on every token", {}, _rows, {"weight": [0.5, 0.5], "objective": 2.0})]

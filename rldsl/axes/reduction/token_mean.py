@@ -9,7 +9,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import UPDATE, Expr, total
 from rldsl.algebra.variables import LENGTH
 from rldsl.axes.base import Reduction
-from rldsl.axes.choice import Example
+from rldsl.axes.choice import Example, tokens
 from rldsl.axes.traits import TOKEN_WEIGHTED
 
 
@@ -20,6 +20,5 @@ class TokenMean(Reduction):
         return live / total(LENGTH * live, UPDATE)
 
 
-_rows = [{"prompt": "p", "reward": r, "logp_current": [-1.0] * n, "logp_old": [-1.0] * n}
-         for n, r in ((1, 1.0), (3, -1.0))]
+_rows = [tokens(*[1] * n, reward=r) for n, r in ((1, 1.0), (3, -1.0))]
 EXAMPLES = [Example("lengths 1 and 3, advantages +1 and −1", {}, _rows, {"weight": [0.25, 0.25], "objective": -0.5})]

@@ -116,7 +116,9 @@ def _block(a: Architecture, w: LayerWeights, x: Tensor, factors: Tensor, index: 
         q, k = qk.split((a.heads, a.kv_heads), dim=1)
         qk = torch.cat((F.rms_norm(q, (a.head_width,), w.norm_q, a.norm_eps),
                         F.rms_norm(k, (a.head_width,), w.norm_k, a.norm_eps)), dim=1)
-    q, k = rotate(qk, factors).split((a.heads, a.kv_heads), dim=1)
-    x = torch.addmm(x, attend(index, q, k, v), w.out.t())
+    # CPU attention is two to four times faster in float32 than in bfloat16; GPU kernels want the narrow type.
+    scores = torch.float32 if x.device.type == "cpu" else x.dtype
+    q, k = rotate(qk, factors).to(scores).split((a.heads, a.kv_heads), dim=1)
+    x = torch.addmm(x, attend(index, q, k, v.to(scores)).to(x.dtype), w.out.t())
     gate, up = F.linear(F.rms_norm(x, (a.width,), w.norm_mlp, a.norm_eps), w.gate_up).chunk(2, dim=-1)
     return torch.addmm(x, F.silu(gate) * up, w.down.t())

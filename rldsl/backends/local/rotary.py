@@ -37,9 +37,9 @@ def rotation(positions: Tensor, inverse: Tensor) -> Tensor:
 
 
 def rotate(x: Tensor, factors: Tensor) -> Tensor:
-    """`x` [..., heads, head_width] turned by `factors`; computed in float32, returned in x's dtype."""
+    """`x` [..., heads, head_width] turned by `factors`, float32."""
     pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * factors).flatten(-2).to(x.dtype)
+    return torch.view_as_real(pairs * factors).flatten(-2)
 
 
 def interleave(weight: Tensor, head_width: int) -> Tensor:

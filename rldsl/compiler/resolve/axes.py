@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rldsl.axes.base import (AdvantageStage, Distribution, Estimator, Gate, Placement, Ratio, Reduction,
-                             Regulariser, RewardFilter, Sampler, SamplingStage, Schedule, Shaping, Source)
+from rldsl.axes import base
 from rldsl.axes.choice import Choice
 from rldsl.compiler.recipe import Feedback, Product, Scaled, Sum, feedback_nodes
 from rldsl.grammar.tree import Binary, Expr, Number
@@ -15,7 +14,7 @@ from rldsl.grammar.tree import Binary, Expr, Number
 from .report import Report
 from .values import choice
 
-REWARD_ROLES = (Source, Shaping, RewardFilter)
+REWARD_ROLES = (base.Source, base.Shaping, base.RewardFilter)
 
 
 def terms(e: Expr, op: str) -> list[Expr]:
@@ -50,10 +49,10 @@ def _sum(axis: str, role: Any) -> Callable:
 
 
 def _gate(e: Expr, report: Report) -> dict[str, Any] | None:
-    nodes = [choice(part, "gate", (Gate, Regulariser), report) for part in terms(e, "+")]
+    nodes = [choice(part, "gate", (base.Gate, base.Regulariser), report) for part in terms(e, "+")]
     if None in nodes:
         return None
-    gates = [n for n in nodes if isinstance(n.choice, Gate)]
+    gates = [n for n in nodes if isinstance(n.choice, base.Gate)]
     if len(gates) == 1:
         return {"gate": gates[0], "regularisers": tuple(n for n in nodes if n is not gates[0])}
     if gates:
@@ -70,8 +69,8 @@ def _system(e: Expr, report: Report) -> dict[str, Any] | None:
         report.add("RL203", "system is a schedule on a placement", e.span, "half of it",
                    fix="write SCHEDULE on PLACEMENT; `rldsl axes system` lists both")
         return None
-    schedule = choice(e.left, "system", Schedule, report)
-    placement = choice(e.right, "system", Placement, report)
+    schedule = choice(e.left, "system", base.Schedule, report)
+    placement = choice(e.right, "system", base.Placement, report)
     return schedule and placement and {"schedule": schedule, "placement": placement}
 
 
@@ -81,7 +80,7 @@ def _feedback(e: Expr, report: Report) -> dict[str, Any] | None:
     tree = _reward(e, report)
     if tree is None:
         return None
-    if not any(isinstance(n.choice, Source) for n in feedback_nodes(tree)):
+    if not any(isinstance(n.choice, base.Source) for n in feedback_nodes(tree)):
         report.add("RL203", "feedback needs a source of scores; shaping and filters are added to one", e.span,
                    "no source", fix="add a source, such as those that `rldsl axes feedback` lists first")
         return None
@@ -108,7 +107,7 @@ def _product(e: Expr, report: Report) -> Feedback | None:
     parts = [_reward(x, report) for x in operands if not isinstance(x, Number)]
     if None in parts:
         return None
-    filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, RewardFilter)]
+    filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, base.RewardFilter)]
     for node in filters:
         report.add("RL203", f"`{node.name}` removes responses and has no size that could be multiplied",
                    node.span, "a filter, weighted", fix=f"add it: … + {node.name}")
@@ -127,12 +126,12 @@ def _plain(weights: list[Number], report: Report) -> bool:
 
 READERS: dict[str, Callable[[Expr, Report], dict[str, Any] | None]] = {
     "feedback": _feedback,
-    "sampling": _pipe("sampling", Sampler, SamplingStage),
-    "advantage": _pipe("advantage", Estimator, AdvantageStage),
-    "ratio": _one("ratio", Ratio),
+    "sampling": _pipe("sampling", base.Sampler, base.SamplingStage),
+    "advantage": _pipe("advantage", base.Estimator, base.AdvantageStage),
+    "ratio": _one("ratio", base.Ratio),
     "gate": _gate,
-    "reduction": _one("reduction", Reduction),
-    "distribution": _sum("distribution", Distribution),
+    "reduction": _one("reduction", base.Reduction),
+    "distribution": _sum("distribution", base.Distribution),
     "system": _system,
 }
 """How each axis is read: its expression → the fields of `Recipe` it fills, or None once an error is reported."""

@@ -6,18 +6,23 @@ import dataclasses
 from typing import Any, get_origin
 
 from rldsl.compiler.settings import Cluster, Settings, Task, bare_field, blocks, hints
+from rldsl.compiler.typehints import options
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Call, Constant, Expr, ListExpr, Name, Number, String
 
 from .fold import describe
 from .report import Report
 from .values import INVALID, bind, typed
-from .words import options
 
 
-def settings(written: dict[str, dict[str, Expr]], report: Report) -> Settings | None:
-    """Every block with its defaults; None once an error is reported (RL201–205, 209)."""
-    made = {name: _block(name, cls, written.get(name, {}), report) for name, cls in blocks().items()}
+def settings(written: dict[str, dict[str, Expr]], broken: set[str], report: Report) -> Settings | None:
+    """Every block with its defaults; None once an error is reported (RL201–205, 209).
+
+    `broken` holds the paths of settings whose error is already reported.
+    """
+    sound = {block: {k: e for k, e in entries.items() if f"{block}.{k}" not in broken}
+             for block, entries in written.items()}
+    made = {name: _block(name, cls, sound.get(name, {}), report) for name, cls in blocks().items()}
     return None if None in made.values() else Settings(**made)
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rldsl.diagnostics import Span
-from rldsl.grammar.tree import (Binary, Call, Constant, Expr, Let, ListExpr, Name, Number, Path, Range,
-                                String, Unary)
+from rldsl.grammar.tree import Binary, Call, Constant, Expr, Let, ListExpr, Name, Number, Path, Range, String, Unary
 
 from .report import Report
 

@@ -12,6 +12,7 @@ from typing import get_origin
 from rldsl.axes.discover import AXES
 from rldsl.compiler.settings import bare_field, blocks, hints, keys
 from rldsl.compiler.show import default_text
+from rldsl.compiler.typehints import is_choice, options
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Assign, Block, Constant, Entry, Expr, ListExpr, Name, PathPart, Profile
 
@@ -20,7 +21,6 @@ from .override import Look, Override, arguments, leaves, of_axis, of_task
 from .refuse import leaf_name
 from .report import Report, did_you_mean
 from .trail import Trail
-from .words import is_choice, options
 
 BATCH = re.compile(r"batch(_?size)?$")
 OTHER_UNITS = ("responses", "tokens", "samples", "sequences")

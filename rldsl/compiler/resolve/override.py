@@ -10,12 +10,12 @@ from typing import Any
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
 from rldsl.compiler.settings import Task, hints
+from rldsl.compiler.typehints import is_choice, options
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Argument, Binary, Call, Expr, ListExpr, Name, PathPart
 
 from .refuse import leaf_name
 from .report import Report, did_you_mean
-from .words import is_choice, options
 
 JOINS = ("+", "*", "|", "on")
 

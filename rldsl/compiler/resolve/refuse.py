@@ -6,12 +6,12 @@ from typing import Any, get_origin
 
 from rldsl.axes import discover
 from rldsl.axes.types import Policies
+from rldsl.compiler.typehints import expected, is_choice, options, words
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Binary, Call, Constant, Expr, Name, String
 
 from .fold import describe
 from .report import Report, did_you_mean
-from .words import expected, is_choice, options, words
 
 SENTINELS = ("null", "nil", "None", "inf", "off", "disabled", "unlimited", "none", "")
 

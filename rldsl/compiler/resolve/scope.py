@@ -37,7 +37,9 @@ def ancestors(recipe: tree.Recipe, scope: dict[str, Definition], report: Report)
         if parent is None:
             return line[::-1], False
         if any(parent is r for r in line):
-            ring = [*line[next(i for i, r in enumerate(line) if r is parent):], parent]
+            ring = line[next(i for i, r in enumerate(line) if r is parent):]
+            first = ring.index(min(ring, key=lambda r: r.span))  # told the same from wherever it is met
+            ring = [*ring[first:], *ring[:first + 1]]
             report.add("RL206", f"circular inheritance: {' → '.join(r.name for r in ring)}",
                        ring[0].parent.span, "its parent descends from it",
                        also=tuple((r.parent.span, "part of the circle") for r in ring[1:-1]),

@@ -21,9 +21,11 @@ from .fold import Scope
 from .load import Loaded, load
 from .merge import Draft, Layer, lay
 from .origins import DEFAULT_SEED, origins
+from .references import follow
 from .report import Report, did_you_mean
 from .scope import Definition, ancestors, definitions, pick, reference, references
 from .trail import Trail
+from .unread import refuse_unread
 from .values import INVALID, typed
 
 
@@ -114,6 +116,7 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
     draft = Draft(Trail(project.texts))
     for layer in _layers(line, recipe, project, profile, sets, complete):
         lay(draft, layer, project.report)
+    follow(draft, project.report)
     parts: dict[str, Any] = {}
     ok = complete
     for axis, read in READERS.items():
@@ -122,13 +125,15 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
             _missing(axis, line[0], project.report)
         fields = read(e, project.report) if e is not None and axis not in draft.broken else None
         ok, parts = ok and fields is not None, parts | (fields or {})
-    made = settings(draft.settings, project.report)
+    made = settings(draft.settings, draft.broken, project.report)
     seed = DEFAULT_SEED if draft.seed is None else typed(draft.seed, Natural, "seed", project.report)
     if not ok or made is None or seed is INVALID:
         return None
     spans = {axis: e.span for axis, e in draft.axes.items()}
-    return Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
-                  axis_spans=spans, origins=origins(parts, made, draft.trail))
+    whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
+                   axis_spans=spans, origins=origins(parts, made, draft.trail))
+    refuse_unread(whole, [r.name for r in line], project.report)
+    return whole
 
 
 def _missing(axis: str, root: tree.Recipe, report: Report) -> None:

@@ -42,7 +42,7 @@ class Trail:
 def _literal(e: Expr, written: str) -> bool:
     if isinstance(e, Number):
         return written.lstrip("-+ ")[:1].isdigit() and not set(written) & set(" */")
-    return isinstance(e, String) and written.startswith('"') or written in ("true", "false", "none")
+    return (isinstance(e, String) and written.startswith('"')) or written in ("true", "false", "none")
 
 
 def source(lines: list[str], span: Span) -> str:

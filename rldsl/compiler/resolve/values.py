@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from rldsl.axes import discover
+from rldsl.axes.base import Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies
 from rldsl.compiler.recipe import Node
 from rldsl.compiler.settings import RecipeName, hints
+from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr, Name, Number, Range, String
 
 from .fold import KINDS, describe
-from .refuse import leaf_name, refuse, sentinel, unknown_choice
+from .refuse import SENTINELS, leaf_name, refuse, sentinel, unknown_choice
 from .report import Report, did_you_mean
-from .words import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 
 INVALID = object()
 """Stands for a value whose error is already reported."""
@@ -77,7 +78,7 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
         items = tuple(typed(x, get_args(base)[0], name, report) for x in e.items)
         return INVALID if INVALID in items else items
     if is_choice(base):
-        node = choice(e, base.axis, base, report)
+        node = choice(e, base.axis, base, report, name)
         return INVALID if node is None else node.choice
     match e:
         case Number():
@@ -88,6 +89,9 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
             return _policies(e, name, report)
         case Name(word):
             return word
+        case String(value) if value in SENTINELS and any(b is type(None) for b, _ in options(hint)):
+            sentinel(e, name, report)
+            return INVALID
     return e.value
 
 
@@ -140,8 +144,12 @@ def _policies(e: Binary, name: str, report: Report) -> Any:
 
 # ── a choice and its arguments ───────────────────────────────────────────────────────────────────────
 
-def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], report: Report) -> Node | None:
-    """The choice `e` names on `axis`, constructed; None once the error is reported (RL201, 203–205, 209)."""
+def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], report: Report,
+           place: str = "") -> Node | None:
+    """The choice `e` names on `axis`, constructed; None once the error is reported (RL201, 203–205, 208, 209).
+
+    `place` is how messages call where it stands, if that is not the axis.
+    """
     name = leaf_name(e)
     if name is None:
         report.add("RL203", f"{axis} is a choice, not {describe(e)}", e.span, "no choice",
@@ -151,10 +159,11 @@ def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], re
     if cls is None:
         unknown_choice(name, axis, e.name_span if isinstance(e, Call) else e.span, report)
         return None
-    if not issubclass(cls, role):
+    fits = issubclass(cls, role)
+    if not fits:
         _wrong_role(name, axis, cls, role, e.span, report)
-        return None
-    return construct(cls, e.args if isinstance(e, Call) else (), e.span, f"{axis}.{name}", report)
+    node = construct(cls, e.args if isinstance(e, Call) else (), e.span, f"{place or axis}.{name}", report)
+    return node if fits else None
 
 
 def _wrong_role(name: str, axis: str, cls: type[Choice], role: Any, span: Span, report: Report) -> None:
@@ -167,7 +176,7 @@ def _wrong_role(name: str, axis: str, cls: type[Choice], role: Any, span: Span, 
 
 def kind(cls: type[Choice]) -> type[Choice]:
     """The base class that says what a choice answers with."""
-    return next(c for c in cls.__mro__ if c.__module__ == "rldsl.axes.base")
+    return next((c for c in cls.__mro__ if c.__module__ == Source.__module__), cls)
 
 
 def spoken(base: type[Choice]) -> str:

@@ -14,6 +14,8 @@ from rldsl.algebra.layout import layout
 from rldsl.algebra.text import from_data, to_data
 from rldsl.algebra.variables import LOGP, LOGP_OLD, REWARD
 
+from tests.frozen import frozen, moved
+
 from .strategies import EXPRESSIONS, batches
 
 SHAPE = layout([2, 1, 3], [7, 7, 9])
@@ -86,32 +88,12 @@ def test_gradient_equals_finite_differences(e, batch):
     step, at = 1e-6, LOGP.name
     exact = gradient(e, env, shape)[at] if LOGP in variables(e) else [0.0] * len(env[at])
     scale = 1.0 + max(abs(v) for v in evaluate(e, env, shape).data)
+    rest = frozen(e, env, env, shape)
     for t in range(len(env[at])):
-        moved = []
-        for sign in (1, -1):
-            column = list(env[at])
-            column[t] += sign * step
-            moved.append(_frozen(e, env, {**env, at: column}, shape))
-        left, right = (moved[0] - _frozen(e, env, env, shape)) / step, (_frozen(e, env, env, shape) - moved[1]) / step
+        right = (frozen(e, env, moved(env, at, t, step), shape) - rest) / step
+        left = (rest - frozen(e, env, moved(env, at, t, -step), shape)) / step
         assume(abs(left - right) < 1e-3 * scale)  # a kink: both one-sided derivatives must agree
         assert abs((left + right) / 2 - exact[t]) < 1e-4 * scale * (1 + abs(exact[t]))
-
-
-def _frozen(e, at_rest, env, shape) -> float:
-    """Σe at `env`, with every stop-gradient held at its value at `at_rest`."""
-    from rldsl.algebra.grain import transform
-
-    held = {}
-
-    def hold(node):
-        if isinstance(node, x.Apply) and node.op == "sg":
-            now = evaluate(node, {**at_rest, **held}, shape)
-            name = f"held{len(held)}"
-            held[name] = now.data
-            return x.Var(name, now.grain)
-        return node
-
-    return sum(evaluate(transform(e, hold), {**env, **held}, shape).data)
 
 
 @settings(max_examples=100, deadline=None)

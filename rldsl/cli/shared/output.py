@@ -41,24 +41,13 @@ def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = No
         print(json.dumps({"version": 1, "diagnostics": found, **(payload or {})}, indent=2, ensure_ascii=False))
         return exit_code(diagnostics)
     if diagnostics:
+        from rldsl.compiler.resolve import sources
         from rldsl.diagnostics.render import render, summary
 
-        color = sys.stderr.isatty()
-        print(render(diagnostics, sources(diagnostics), style=chosen, color=color), file=sys.stderr)
+        texts = sources(diagnostics, getattr(args, "sets", ()))
+        print(render(diagnostics, texts, style=chosen, color=sys.stderr.isatty()), file=sys.stderr)
         if chosen == "terminal":
             print(f"\n{summary(diagnostics)}", file=sys.stderr)
     if text:
         print(text)
     return exit_code(diagnostics)
-
-
-def sources(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
-    """The text of every file that a diagnostic points into; a file that cannot be read is left out."""
-    found = {}
-    for name in {label.span.file for d in diagnostics for label in d.labels}:
-        try:
-            with open(name, encoding="utf-8", errors="replace") as file:
-                found[name] = file.read()
-        except OSError:
-            continue
-    return found
