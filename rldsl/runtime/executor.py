@@ -13,9 +13,10 @@ from . import stages_after, stages_data, stages_train
 from .control import follow
 from .errors import RunError
 from .health import watch
+from .metrics import STEP_SECONDS, TOKENS_PER_SECOND
 from .run import Run
 from .stages_data import sampling_options
-from .work import SAMPLED, Work
+from .work import RESPONSES, SAMPLED, Work
 
 Handler = Callable[[Run, Work, Node], None]
 
@@ -80,7 +81,7 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
         rounds += 1
         _return_surplus(run, part, prompts - len(work.groups()))
         work.include(part)
-        work.counts["rounds"] = rounds
+        work.counts["groups/rounds"] = rounds
         if not filters or len(work.groups()) == prompts:
             return work
         if rounds == bound:
@@ -90,7 +91,7 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
 
 def _wanted(work: Work, prompts: int) -> int:
     """Prompts for the next round: what is missing over the share that was kept so far, at most a whole batch."""
-    missing, seen = prompts - len(work.groups()), work.counts["generated_groups"]
+    missing, seen = prompts - len(work.groups()), work.counts["groups/generated"]
     kept = max(len(work.groups()), 1) / seen if seen else 1.0
     return min(prompts, math.ceil(missing / kept))
 
@@ -109,21 +110,21 @@ def _exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
     strict = next((n for n in filters if n.options["exhausted"] == "error"), None)
     if strict is None:
         return
-    seen, kept, counts = work.counts["generated_groups"], len(work.groups()), work.counts
+    seen, kept, counts = work.counts["groups/generated"], len(work.groups()), work.counts
     dropped = max(1, seen - kept)
     raise RunError(Diagnostic(
-        "RL611", f"{kept} of {seen} groups kept in {counts['rounds']} rounds, {prompts} are needed",
-        why=f"of the dropped groups {counts['all_failed_groups'] / dropped:.0%} failed throughout and "
-            f"{counts['all_passed_groups'] / dropped:.0%} passed throughout",
+        "RL611", f"{kept} of {seen} groups kept in {counts['groups/rounds']} rounds, {prompts} are needed",
+        why=f"of the dropped groups {counts['groups/all_failed'] / dropped:.0%} failed throughout and "
+            f"{counts['groups/all_passed'] / dropped:.0%} passed throughout",
         fix="choose easier or harder prompts, raise max_rounds, or write exhausted: short_batch"))
 
 
 def report(run: Run, work: Work) -> None:
     """Writes the step's event: its metrics, and what became of every prompt."""
-    counts = {name: float(n) for name, n in work.counts.items()}
+    counts = {name: float(n) for name, n in work.counts.items() if name != RESPONSES}
     seconds, spent = sum(work.seconds.values()), {f"seconds/{kind}": s for kind, s in work.seconds.items()}
-    metrics = {**work.tally.means(), **counts, "updates": float(run.progress.updates), "seconds": seconds,
-               "tokens_per_second": work.counts["tokens"] / seconds, **spent}
+    metrics = {**work.tally.means(), **counts, "updates": float(run.progress.updates), STEP_SECONDS.name: seconds,
+               TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens

@@ -11,6 +11,7 @@ from rldsl.algebra.variables import (
     LOGP_OLD,
     LOGP_ROLLOUT,
     REWARD,
+    SCORES,
     TRAINER_VERSION,
     VALUE,
     VERSION,
@@ -18,6 +19,7 @@ from rldsl.algebra.variables import (
 from rldsl.axes.base import mismatch
 
 from .batch import Batch
+from .metrics import UNIFORM
 
 TARGET = Var("value_target", TOKEN)
 STALENESS = TRAINER_VERSION - lowest(VERSION, RESPONSE)
@@ -34,13 +36,13 @@ def _variance(e: Expr) -> Expr:
 
 
 ALWAYS = {
-    "reward": mean(REWARD, UPDATE),
-    "uniform_groups": mean(_same(highest(REWARD, GROUP), lowest(REWARD, GROUP)), UPDATE),
-    "advantage_abs": mean(absolute(ADVANTAGE), UPDATE),
-    "staleness": mean(STALENESS, UPDATE),
-    "staleness_max": highest(STALENESS, UPDATE),
-    "correction": mean(CORRECTION, UPDATE),
-    "correction_zero": mean(_same(CORRECTION, 0.0 * CORRECTION), UPDATE),
+    "reward/shaped": mean(REWARD, UPDATE),
+    UNIFORM.name: mean(_same(highest(SCORES, GROUP), lowest(SCORES, GROUP)), UPDATE),
+    "advantage/abs": mean(absolute(ADVANTAGE), UPDATE),
+    "staleness/mean": mean(STALENESS, UPDATE),
+    "staleness/max": highest(STALENESS, UPDATE),
+    "correction/mean": mean(CORRECTION, UPDATE),
+    "correction/zero": mean(_same(CORRECTION, 0.0 * CORRECTION), UPDATE),
 }
 
 
@@ -50,7 +52,7 @@ def observe(statistics: Batch, siblings: int) -> dict[str, float]:
         return {}
     alone = sum(n == 1 for n in Counter(statistics.groups).values())
     found = {name: _one(statistics, e) for name, e in ALWAYS.items()}
-    found["groups_reduced_to_one"] = float(alone) if siblings > 1 else 0.0
+    found["groups/reduced_to_one"] = float(alone) if siblings > 1 else 0.0
     return found | _kappa(statistics) | _explained(statistics)
 
 
@@ -62,12 +64,12 @@ def _kappa(batch: Batch) -> dict[str, float]:
     if LOGP_OLD.name not in batch.columns:
         return {}
     sizes = sorted(batch.math.numbers(batch.value(DISTANCE).data))
-    return {"kappa": _one(batch, mean(mismatch(), UPDATE)), "log_kappa_abs": sum(sizes) / len(sizes),
-            "log_kappa_abs_p99": sizes[min(len(sizes) - 1, int(0.99 * len(sizes)))]}
+    return {"kappa/mean": _one(batch, mean(mismatch(), UPDATE)), "kappa/log_abs": sum(sizes) / len(sizes),
+            "kappa/log_abs_p99": sizes[min(len(sizes) - 1, int(0.99 * len(sizes)))]}
 
 
 def _explained(batch: Batch) -> dict[str, float]:
     if TARGET.name not in batch.columns or VALUE.name not in batch.columns:
         return {}
     spread = _one(batch, _variance(TARGET))
-    return {"explained_variance": 1 - _one(batch, _variance(TARGET - VALUE)) / spread} if spread else {}
+    return {"critic/explained_variance": 1 - _one(batch, _variance(TARGET - VALUE)) / spread} if spread else {}

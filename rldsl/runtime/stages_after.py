@@ -8,8 +8,10 @@ from rldsl.diagnostics import Diagnostic
 
 from . import checkpoint as checkpoints
 from .errors import RunError
+from .metrics import HELD_OUT
 from .run import Run
 from .stages_data import sampling_options, scores, table_of
+from .tally import Tally
 from .trajectory import Request
 from .work import Work
 
@@ -34,7 +36,7 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
     if done % node.options["every"] and done < run.settings.steps:
         return
     options = sampling_options(run.graph.of("sample")[0])
-    metrics = {}
+    tally = Tally()
     for task in node.options["tasks"]:
         name, samples = task["name"], task["samples"]
         data = run.held_out[name]
@@ -42,18 +44,18 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
         found = run.rollout.sample(requests, options, batch=-1 - done, greedy=samples == 1)
         judged = Work(done, trajectories=found, table=table_of(run, found),
                       problems={row: data.problem(row) for row in range(len(data))})
-        metrics |= _judged(run, judged, name)
-    run.record("evaluate", step=done, metrics=metrics)
+        _judge(run, judged, name, tally)
+    run.record("evaluate", step=done, metrics=tally.means())
 
 
-def _judged(run: Run, work: Work, name: str) -> dict[str, float]:
+def _judge(run: Run, work: Work, name: str, tally: Tally) -> None:
     columns, scored = scores(run, work, work.rows())
     table = work.table.with_columns(**columns).select(scored)
     o = run.objective
     numbers = table.math.numbers(table.value(o.sources if o.correct is None else o.correct, RESPONSE).data)
-    missing = 1 - len(scored) / len(work.trajectories)
-    mean = {f"held_out/{name}": sum(numbers) / len(numbers)} if numbers else {}
-    return {**mean, f"held_out_unscored/{name}": missing}
+    tally.add("held_out/unscored", len(work.trajectories) - len(scored), len(work.trajectories))
+    tally.add(HELD_OUT.name, sum(numbers), len(numbers))
+    tally.add(f"held_out/{name}", sum(numbers), len(numbers))
 
 
 def checkpoint(run: Run, work: Work, node: Node) -> None:

@@ -14,10 +14,13 @@ from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
 from .errors import RunError
+from .metrics import LENGTH, REWARD
+from .metrics import TRUNCATED as TRUNCATED_SHARE
+from .metrics import UNSCORED as UNSCORED_SHARE
 from .run import Run
 from .scoring import ScoreItem
 from .trajectory import Request, SamplingOptions, Trajectory
-from .work import FILTERED, UNSCORED, Work
+from .work import FILTERED, RESPONSES, UNSCORED, Work
 
 OPTION_NAMES = tuple(f.name for f in fields(SamplingOptions))
 
@@ -40,9 +43,9 @@ def sample(run: Run, work: Work, node: Node) -> None:
     require_groups(requests, found)
     work.trajectories, work.table = found, table_of(run, found)
     tokens = sum(len(t.tokens) for t in found)
-    work.counts.update(generated_groups=len(draws), tokens=tokens)
-    work.tally.add("response_length", tokens, len(found))
-    work.tally.add("truncated", sum(t.truncated for t in found), len(found))
+    work.counts.update({RESPONSES: len(found), "groups/generated": len(draws), "tokens": tokens})
+    work.tally.add(LENGTH.name, tokens, len(found))
+    work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
 
 
 def require_groups(requests: Sequence[Request], found: Sequence[Trajectory]) -> None:
@@ -73,17 +76,19 @@ def score(run: Run, work: Work, node: Node) -> None:
     """Scores every response. One without a score leaves the batch, its statistics and its denominators."""
     rows, before = work.rows(), work.groups()
     columns, scored = scores(run, work, rows)
-    work.tally.add("unscored", len(rows) - len(scored), len(rows))
+    work.tally.add(UNSCORED_SHARE.name, len(rows) - len(scored), len(rows))
     work.table = work.table.with_columns(**columns)
     if len(scored) < len(rows):
         work.table = work.table.select(scored)
     work.dropped(before, UNSCORED)
     o = run.objective
-    work.table = work.table.with_columns(**{SCORES.name: work.table.value(o.sources, RESPONSE)})
+    total = work.table.value(o.sources, RESPONSE)
+    work.table = work.table.with_columns(**{SCORES.name: total})
+    work.tally.add(REWARD.name, sum(run.trainer.math.numbers(total.data)), len(scored))
     if o.correct is not None:
         correct = work.table.value(o.correct, RESPONSE)
         work.table = work.table.with_columns(**{CORRECT.name: correct})
-        work.tally.add("correct", sum(run.trainer.math.numbers(correct.data)), len(scored))
+        work.tally.add("correct/mean", sum(run.trainer.math.numbers(correct.data)), len(scored))
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
@@ -116,8 +121,8 @@ def _count_dropped(work: Work, stays: Sequence[float]) -> None:
     for group, c, s in zip(work.table.groups, correct, stays, strict=True):
         if not s:
             best.setdefault(group, []).append(c)
-    work.counts.update(all_failed_groups=sum(max(c) <= 0 for c in best.values()),
-                       all_passed_groups=sum(min(c) > 0 for c in best.values()))
+    work.counts.update({"groups/all_failed": sum(max(c) <= 0 for c in best.values()),
+                        "groups/all_passed": sum(min(c) > 0 for c in best.values())})
 
 
 def logprob(run: Run, work: Work, node: Node) -> None:

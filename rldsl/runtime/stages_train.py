@@ -13,11 +13,12 @@ from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
 from .errors import RunError
+from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
 from .settle import settle, weigh
-from .work import LEFT, TRAINED, Work
+from .work import LEFT, RESPONSES, TRAINED, Work
 
 CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
 
@@ -31,7 +32,8 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = settled.batch, settled.statistics
     work.dropped(before, LEFT)
-    work.counts.update(kept_groups=len(before))
+    work.counts.update({"groups/kept": len(before)})
+    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
     for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
@@ -62,7 +64,7 @@ def update(run: Run, work: Work, node: Node) -> None:
     if not groups:
         run.warn(Diagnostic("RL603", f"batch {work.batch} has no response to train on: no optimizer step is taken",
                             why="every response was unscored, filtered or dropped", severity="warning",
-                            fix="look at the metrics unscored, kept_groups and left/"))
+                            fix="look at the metrics responses/unscored, groups/kept and left/"))
         return
     options = node.options
     policy = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
@@ -75,6 +77,9 @@ def update(run: Run, work: Work, node: Node) -> None:
         job = UpdateJob(rows, batch, update_options(node), factor, policy, options["critic"], options["value_clip"])
         work.tally.include(run.trainer.update(job))
         run.progress.updates += 1
+    terms = [total for name, total in work.tally.means().items() if name.startswith("objective/")]
+    if terms:
+        work.tally.add(LOSS.name, -sum(terms))
     work.fates |= dict.fromkeys(groups, TRAINED)
     work.tally.add("lr", run.settings.lr * factor if policy else 0.0)
 

@@ -18,6 +18,9 @@ SAMPLED, TRAINED, FILTERED, UNSCORED, LEFT = "sampled", "trained", "filtered", "
 """What can become of a prompt: it was sampled and nothing more; it reached an update; a group filter dropped it; no
 response had a score; every response was dropped by a choice."""
 
+RESPONSES = "responses"
+"""The count of sampled responses, in `Work.counts`; the other counts are reported under their own names."""
+
 
 @dataclass
 class Work:

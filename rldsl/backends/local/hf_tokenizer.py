@@ -53,7 +53,7 @@ def folder_tokenizer(folder: Path, config: Mapping, vocabulary: int, gguf: str |
     extra = {} if gguf is None else {"gguf_file": gguf}
     try:
         inner = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
-    except Exception as error:  # noqa: BLE001 - tokenizers raises plain Exception for a malformed file
+    except Exception as error:
         raise _unreadable(folder, str(error).strip().split("\n")[0]) from None
     return HubTokenizer(inner, _ends(inner, config, folder, vocabulary))
 

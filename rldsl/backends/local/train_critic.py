@@ -44,8 +44,8 @@ def critic_step(trainer: CriticTrainer, job: UpdateJob) -> Tally:
             recorded = columns[VALUE.name][index] if VALUE.name in columns else None
             loss = value_loss(v, columns[TARGET][index], recorded, job.value_clip)
             (loss.sum() / tokens).backward()
-            tally.add("value_loss", float(loss.detach().sum()), len(loss))
-        tally.add("critic_grad_norm", trainer.stepper.step(job.lr_factor, "critic backward"))
+            tally.add("critic/value_loss", float(loss.detach().sum()), len(loss))
+        tally.add("critic/grad_norm", trainer.stepper.step(job.lr_factor, "critic backward"))
     return tally
 
 

@@ -127,12 +127,12 @@ def _measure(trainer: PolicyTrainer, batch: Batch, found: dict[str, Tensor], tal
     tokens = float(sum(batch.lengths))
     if trainer.terms.ratio is not None:
         ratio = batch.value(trainer.terms.ratio, TOKEN).data
-        tally.add("ratio", float(ratio.sum()), tokens)
-        tally.add("ratio_distance", float((ratio - 1).abs().sum()), tokens)
+        tally.add("ratio/mean", float(ratio.sum()), tokens)
+        tally.add("ratio/distance", float((ratio - 1).abs().sum()), tokens)
     for name in found:
         if name != LOGP.name:
             tally.add(name, float(found[name].detach().sum()), tokens)
     if LOGP_ROLLOUT.name in batch.columns:
         gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
-        tally.add("mismatch", float(gap.sum()), tokens)
-        tally.add("mismatch_abs", float(gap.abs().sum()), tokens)
+        tally.add("mismatch/mean", float(gap.sum()), tokens)
+        tally.add("mismatch/abs", float(gap.abs().sum()), tokens)
