@@ -57,6 +57,8 @@ class Style:
     shifted: Callable[[str, str, str], str]
     times: str
     minus: str
+    plus: str
+    spaced_minus: str
     signs: dict[str, str]
 
 
@@ -142,7 +144,7 @@ def _sum(op: str, a: Expr, b: Expr, style: Style) -> str:
             positive, b = not positive, Const(-value)
         case Apply("mul", (Const(value), x)) if value < 0:
             positive, b = not positive, x if value == -1 else Apply("mul", (Const(-value), x))
-    sign = " + " if positive else f" {style.minus} "
+    sign = style.plus if positive else style.spaced_minus
     left = style.bracket(_at(a, style, OR)) if _ends_in_sum(a) else _at(a, style, ADD)
     return left + sign + _at(b, style, ADD if positive else SIGN)
 

@@ -65,6 +65,8 @@ STYLE = Style(
     shifted=_shifted,
     times=r" \cdot ",
     minus="-",
+    plus=" + ",
+    spaced_minus=" - ",
     signs={"lt": "<", "le": r"\le", "gt": ">", "ge": r"\ge", "eq": "=", "ne": r"\ne", "and": r"\wedge",
            "or": r"\vee", "not": r"\neg "},
 )

@@ -60,5 +60,7 @@ STYLE = Style(
     shifted=_shifted,
     times="·",
     minus="−",
+    plus=" + ",
+    spaced_minus=" − ",
     signs={"lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠", "and": "∧", "or": "∨", "not": "¬"},
 )

@@ -13,6 +13,7 @@ from rldsl.algebra.expr import RESPONSE, Const, Expr, mean, ratio_of, total
 from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
 
 from .choice import Choice
+from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
 from .types import Policies
 
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
@@ -48,6 +49,10 @@ class Shaping(Choice):
         """Token-grain reward, or None."""
         return None
 
+    def limit(self) -> int | None:
+        """The response length in tokens that the term is about; None where it names none."""
+        return None
+
 
 class RewardFilter(Choice):
     """Takes responses out of the loss and the denominators."""
@@ -80,6 +85,14 @@ class Sampler(Choice):
     """
 
     axis = "sampling"
+    decided_by = {ROLLOUT_LOGPS: "temperature", LENGTH_LIMIT: "max_tokens"}
+
+    @property
+    def gives(self) -> frozenset[Trait]:
+        """A greedy token has no density, so its recorded log-prob says nothing."""
+        siblings = {SIBLINGS} if self.siblings() > 1 else set()
+        recorded = {ROLLOUT_LOGPS} if self.temperature > 0 else set()
+        return frozenset({LENGTH_LIMIT} | siblings | recorded)
 
     def siblings(self) -> int:
         """Responses per prompt."""
@@ -164,6 +177,15 @@ class Gate(Choice):
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:
         """The term that is maximised, before weights. `r` is None with `ratio = none`."""
         raise TypeError(f"{self.name} has no term")
+
+    def bounds(self) -> dict[str, float]:
+        """{parameter: how far from 1 the ratio may go}, for every bound that a ratio can reach."""
+        return {}
+
+
+def around_one(low: float, high: float) -> dict[str, float]:
+    """The bounds 1 − low and 1 + high on a ratio; it is never below 0, so `low: 1` bounds nothing."""
+    return {"low": low, "high": high} if low < 1 else {"high": high}
 
 
 class Regulariser(Choice):
@@ -255,6 +277,10 @@ class Placement(Choice):
         """Whether one device pool does both, in turn."""
         raise TypeError(f"{self.name} places nothing")
 
+    def pools(self) -> dict[str, int]:
+        """{role: devices} where the roles "rollout" and "train" have their own; a parameter of that name says it."""
+        return {}
+
 
 class Optimizer(Choice):
     """A member of the `optim` block's optimizer family."""
@@ -264,3 +290,7 @@ class Optimizer(Choice):
     def factory(self) -> tuple[str, dict[str, Any]]:
         """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
         raise TypeError(f"{self.name} builds nothing")
+
+    def slots(self) -> int:
+        """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""
+        return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -16,7 +17,8 @@ class Choice:
 
     The file's name is the choice's name in the language; the class in it is found by its base. `positional`
     says how many leading fields may be given without a name. `version` rises when a shipped meaning changes.
-    `needs` and `gives` are sets of traits, or a property where they depend on the parameters.
+    `needs` and `gives` are sets of traits, or a property where they depend on the parameters; `decided_by` then
+    names the parameter: {trait: parameter}. Diagnostics point at it.
     """
 
     axis: ClassVar[str] = ""
@@ -24,12 +26,15 @@ class Choice:
     version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Trait]] = frozenset()
     gives: ClassVar[frozenset[Trait]] = frozenset()
+    decided_by: ClassVar[Mapping[Trait, str]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for traits in ("needs", "gives"):
             if not isinstance(getattr(cls, traits), property):
                 setattr(cls, traits, frozenset(getattr(cls, traits)))
+        inherited = (getattr(c, "decided_by", {}) for c in reversed(cls.__mro__))
+        cls.decided_by = {trait: parameter for part in inherited for trait, parameter in part.items()}
         dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:

@@ -34,9 +34,7 @@ def run(args: argparse.Namespace) -> int:
     for target in args.files or _project():
         for recipe in _recipes(target, args, found):
             try:
-                plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
-                found += warnings
-                plans.append((plan, _write(plan, home(recipe.file))))
+                plans.append(_compile(recipe, args, found))
             except RecipeError as error:
                 found += error.diagnostics
     found = list(dict.fromkeys(found))
@@ -45,6 +43,20 @@ def run(args: argparse.Namespace) -> int:
     payload = {"plans": [{"name": plan.name, "file": plan.file, "plan": str(path), "fingerprints":
                           dict(plan.fingerprints)} for plan, path in plans]}
     return emit(args, "\n".join(lines), payload, found)
+
+
+def _compile(recipe: Recipe, args: argparse.Namespace, found: list[Diagnostic]) -> tuple[Plan, Path]:
+    """One plan, written; warnings go to `found`. RecipeError where the recipe is wrong."""
+    plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
+    root = home(recipe.file)
+    if args.preflight:
+        from .shared.preflight import preflight
+
+        missing = preflight(recipe, root)
+        if missing:
+            raise RecipeError([*warnings, *missing])
+    found += warnings
+    return plan, _write(plan, root)
 
 
 def _project() -> list[str]:

@@ -20,9 +20,9 @@ from rldsl.axes.choice import Choice, Example
 from rldsl.axes.types import Band, SameAs
 
 from .formulas import formulas
-from .typehints import expected
 from .settings import hints
 from .show import default_text
+from .typehints import expected
 
 RATIO = Var("ratio", TOKEN, "r_t", "rₜ", gradient=True)
 
@@ -126,7 +126,7 @@ def _sample(cls: type[Choice], examples: list[Example], symbolic: bool) -> Choic
 
 def _symbol(name: str, value: Any) -> Any:
     shown = name.removesuffix("_")
-    if isinstance(value, SameAs) or isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, SameAs) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return Var(shown, UPDATE, r"\mathit{" + shown.replace("_", r"\_") + "}", shown)
     if isinstance(value, Band):
         return Band(_symbol(f"{shown}.low", value.low), _symbol(f"{shown}.high", value.high))

@@ -7,7 +7,6 @@ from rldsl.algebra.variables import ADVANTAGE, LOGP
 from rldsl.axes import base
 from rldsl.axes.choice import Choice
 
-
 LIVE = Var("live", RESPONSE, "n_i", "nᵢ")
 """1 for each response that counts in the denominators, else 0."""
 

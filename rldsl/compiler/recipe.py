@@ -75,7 +75,8 @@ class Recipe:
     """A resolved recipe: defaults, parents, profile and `--set` merged, `let` folded, all types checked.
 
     `settings` is the typed `Settings` of rldsl.compiler.settings; `axis_spans` is where each axis was written;
-    `origins` maps a dotted path ("gate.high", "model.policy") to its history, oldest first.
+    `origins` maps a dotted path ("gate.high", "model.policy") to its history, oldest first; `lets` maps each place
+    where a constant was used to the place of its `let`.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Recipe:
     seed: int
     axis_spans: Mapping[str, Span]
     origins: Mapping[str, tuple[Origin, ...]]
+    lets: Mapping[Span, Span] = field(default_factory=dict)
 
     def where(self, path: str) -> Span:
         """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""

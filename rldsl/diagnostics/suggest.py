@@ -23,17 +23,9 @@ def closest(name: str, candidates: Iterable[str], n: int = 3) -> list[str]:
         if matcher.real_quick_ratio() < CUTOFF and not known.startswith(wanted):
             continue
         score = 1.0 if known == wanted else matcher.ratio()
-        if score >= CUTOFF or len(wanted) >= 3 and known.startswith(wanted):
+        if score >= CUTOFF or (len(wanted) >= 3 and known.startswith(wanted)):
             scored.append((-score, candidate))
     return [candidate for _, candidate in sorted(scored)[:n]]
-
-
-def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """The remedy sentence ``Did you mean `a` or `b`?``, or an empty text when nothing is near."""
-    near = [f"`{candidate}`" for candidate in closest(name, candidates)]
-    if not near:
-        return ""
-    return f"Did you mean {near[0] if len(near) == 1 else ', '.join(near[:-1]) + ' or ' + near[-1]}?"
 
 
 def _plain(name: str) -> str:

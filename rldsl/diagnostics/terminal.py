@@ -19,7 +19,8 @@ def show(diagnostic: Diagnostic, sources: Mapping[str, str], color: bool) -> str
     """The drawing, several lines without a final newline."""
     paint = _paint if color else _plain
     accent = SEVERITY_COLOR[diagnostic.severity]
-    head = paint(f"{diagnostic.severity}[{diagnostic.code}]", accent) + paint(f": {printable(diagnostic.message)}", BOLD)
+    name = paint(f"{diagnostic.severity}[{diagnostic.code}]", accent)
+    head = name + paint(f": {printable(diagnostic.message)}", BOLD)
     margin = len(str(max((label.span.end_line for label in diagnostic.labels), default=0))) + 1
     lines = [head]
     for i, (file, labels) in enumerate(_by_file(diagnostic)):
@@ -54,7 +55,7 @@ def _file_part(file: str, labels: list[Label], sources: Mapping[str, str], margi
                paint) -> list[str]:
     first = next((label for label in labels if label.primary), labels[0]).span
     lines = [" " * (margin - 1) + paint(arrow, BLUE) + f" {printable(file)}:{first.line}:{first.column}"]
-    if file not in sources:
+    if not sources.get(file):
         return lines + [f"{' ' * margin} {paint('=', BLUE)} {printable(x.text)}" for x in labels if x.text]
     text = sources[file].split("\n")
     bar = " " * margin + paint(" |", BLUE)
@@ -64,7 +65,7 @@ def _file_part(file: str, labels: list[Label], sources: Mapping[str, str], margi
         if previous is not None and number > previous + 1:
             lines.append(paint("…", BLUE))
         cells, offset = _cut(_cells(text[number - 1]), marks)
-        lines.append(paint(f"{number:>{margin}} |", BLUE) + " " + "".join(c for c in cells))
+        lines.append(paint(f"{number:>{margin}} |", BLUE) + " " + "".join(cells))
         lines += [bar + " " + _underline(cells, offset, mark, accent, paint) for mark in marks]
         previous = number
     return lines
@@ -115,8 +116,11 @@ def _cut(cells: list[str], marks: list[Mark]) -> tuple[list[str], int]:
         return cells, 0
     start = max(0, min(marks[0][0] - 1 - WIDEST // 2, len(cells) - WIDEST))
     kept = cells[start:start + WIDEST]
-    return (["…"] + kept[1:] if start else kept)[:WIDEST - 1] + (
-        ["…"] if start + WIDEST < len(cells) else kept[-1:]), start
+    if start:
+        kept[0] = "…"
+    if start + WIDEST < len(cells):
+        kept[-1] = "…"
+    return kept, start
 
 
 def _underline(cells: list[str], offset: int, mark: Mark, accent: str, paint) -> str:

@@ -62,8 +62,8 @@ class Builder:
         doc = items[0].value if items and isinstance(items[0], tree.String) else ""
         for item in items[1:]:
             if isinstance(item, tree.String):
-                self.diagnostics.append(at("RL101", "A recipe's description is the first thing in its braces.",
-                                           item.span, fix="Move this string to the top of the recipe."))
+                self.diagnostics.append(at("RL101", "a recipe's description is the first thing in its braces",
+                                           item.span, fix="move this string to the top of the recipe"))
         body = tuple(item for item in items if not isinstance(item, tree.String))
         parent = self._name(parts[3]) if len(parts) > 3 else None
         return tree.Recipe(parts[1].text, parent, doc, body, self._over(parts), self._span(parts[1]))
@@ -169,8 +169,8 @@ class Builder:
     def _index(self, token: Token) -> int:
         if token.text.isdigit() and len(token.text) < 10 and int(token.text) > 0:
             return int(token.text)
-        self.diagnostics.append(at("RL101", "An index is a whole number, counted from 1.", self._span(token),
-                                   fix="Write `[1]` for the first."))
+        self.diagnostics.append(at("RL101", "an index is a whole number, counted from 1", self._span(token),
+                                   fix="write `[1]` for the first"))
         return 1
 
     def reference(self, parts: list) -> tree.Name | tree.Path:

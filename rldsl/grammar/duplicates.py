@@ -28,7 +28,7 @@ def _inside(node: object) -> list[Diagnostic]:
         case tree.Block(entries=entries) | tree.Ablate(options=entries):
             return _repeated((e.key, f"`{e.key}`", e.key_span) for e in entries if e.key is not None)
         case tree.Pipeline(stages=stages):
-            return _repeated((s.name, f"Stage `{s.name}`", s.name_span) for s in stages) \
+            return _repeated((s.name, f"stage `{s.name}`", s.name_span) for s in stages) \
                 + [d for stage in stages for d in _inside(stage)]
         case tree.Sweep(dimensions=dimensions):
             return _repeated((p.text, f"`{p.text}`", p.span) for d in dimensions for p in d.paths)
@@ -40,9 +40,9 @@ def _item(item: tree.Assign | tree.Block | tree.Profile) -> Definition:
         case tree.Assign(target=target):
             return target.text, f"`{target.text}`", target.span
         case tree.Block(name=name, name_span=span):
-            return ("block", name), f"Block `{name}`", span
+            return ("block", name), f"block `{name}`", span
         case tree.Profile(name=name, name_span=span):
-            return ("profile", name), f"Profile `{name}`", span
+            return ("profile", name), f"profile `{name}`", span
 
 
 def _repeated(definitions: Iterable[Definition]) -> list[Diagnostic]:
@@ -50,8 +50,8 @@ def _repeated(definitions: Iterable[Definition]) -> list[Diagnostic]:
     found = []
     for key, what, span in definitions:
         if key in first:
-            found.append(at("RL110", f"{what} is defined twice.", span, "defined again here",
-                            also=((first[key], "first defined here"),), fix="Keep one of them, or rename one."))
+            found.append(at("RL110", f"{what} is defined twice", span, "defined again here",
+                            also=((first[key], "first defined here"),), fix="keep one of them, or rename one"))
         else:
             first[key] = span
     return found

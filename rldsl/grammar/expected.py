@@ -24,7 +24,7 @@ def explain(statement: Statement, position: int, accepted: frozenset[str], rule:
     found = tokens[position] if position < len(tokens) else None
     previous = tokens[position - 1] if position else None
     wanted = PLACES[rule] if position == 0 else _words(accepted)
-    message = f"Expected {wanted}, found {_describe(found, statement.comma is not None)}."
+    message = f"expected {wanted}, found {_describe(found, statement.comma is not None)}"
     if position == 0 and rule == "statement":
         fix = _statement_remedy(found, tokens[1] if len(tokens) > 1 else None)
     else:
@@ -78,19 +78,21 @@ def _words(accepted: frozenset[str]) -> str:
 def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str], rule: str) -> str:
     kind = found.type if found else END
     if kind in ("=", ":") and rule == "entry":
-        return "Inside a block, write `key: value`."
+        return "inside a block, write `key: value`"
     if kind == "=" and ":" in accepted:
-        return "Arguments are written `name: value`."
+        return "arguments are written `name: value`"
     if kind == ":" and "=" in accepted:
-        return "Outside blocks, write `axis = choice`."
+        return "outside blocks, write `axis = choice`"
     if kind == END and previous is not None and previous.type in OPERATORS | COMPARISONS:
-        return "An expression ends with its line; to go on below, put it in brackets `( … )`."
+        return "an expression ends with its line; to go on below, put it in brackets `( … )`"
     if previous is None and kind in OPERATORS - {"-"}:
-        return "An expression ends with the line above; to go on here, put it in brackets `( … )`."
+        return "an expression ends with the line above; to go on here, put it in brackets `( … )`"
     if kind == "-" and previous is not None and previous.type == "NAME":
-        return "Names are letters, digits and `_`; any other text is put between double quotes."
+        return "names are letters, digits and `_`; any other text is put between double quotes"
     if kind in COMPARISONS:
-        return "Compare two values at a time, and join comparisons with `and`."
+        return "compare two values at a time, and join comparisons with `and`"
+    if "," in accepted and kind in ("NAME", "NUMBER", "STRING"):
+        return "separate values with `,`"
     return ""
 
 
@@ -98,5 +100,5 @@ def _statement_remedy(found: Part | None, following: Part | None) -> str:
     if found and found.type == "NAME" and following and following.type in ("NAME", "STRING"):
         near = closest(found.text, FILE_WORDS, 1)
         if near:
-            return f"Did you mean `{near[0]}`?"
-    return "Axes and blocks stand inside `recipe name { … }`."
+            return f"did you mean `{near[0]}`?"
+    return "axes and blocks stand inside `recipe name { … }`"

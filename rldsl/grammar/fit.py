@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from .pieces import Bracket, Item, Piece, is_hard
 
 WIDTH = 100
@@ -53,8 +55,8 @@ def _lines_of(piece: Piece, broken: bool, indent: int) -> list[str]:
         return [value.opening + ", ".join(flat(item.parts) for item in value.items) + value.closing]
     lines = [value.opening]
     for item in value.items:
-        lines += _item_lines(item, indent + STEP, "" if value.kind == "group" else ",")
-    return lines + [" " * indent + value.closing]
+        lines += _item_lines(item, indent + STEP, "," if value.kind in ("call", "list") else "")
+    return [*lines, " " * indent + value.closing]
 
 
 def _item_lines(item: Item, indent: int, comma: str) -> list[str]:
@@ -62,7 +64,7 @@ def _item_lines(item: Item, indent: int, comma: str) -> list[str]:
     lines = [margin + comment for comment in item.before]
     if item.parts:
         body = _inside(item.parts, indent, len(comma))
-        lines += [margin + body[0]] + body[1:]
+        lines += [margin + body[0], *body[1:]]
         lines[-1] += comma
     after = list(item.after)
     if after and after[0][1]:
@@ -74,13 +76,13 @@ def _inside(parts: list[Piece], indent: int, tail: int) -> list[str]:
     """Inside brackets a line may end anywhere: what is too long is first cut before its loosest operators."""
     hard = any(is_hard(piece) for piece in parts)
     places = [i for i, piece in enumerate(parts) if piece.infix in TIGHTNESS]
-    if not places or not hard and indent + len(flat(parts)) + tail <= WIDTH:
+    if not places or (not hard and indent + len(flat(parts)) + tail <= WIDTH):
         return fit(parts, indent, indent, tail)
     loosest = min(TIGHTNESS[parts[i].infix] for i in places)
     cuts = [0] + [i for i in places if TIGHTNESS[parts[i].infix] == loosest] + [len(parts)]
     lines: list[str] = []
-    for begin, end in zip(cuts, cuts[1:]):
-        segment = [Piece(parts[begin].value, True, parts[begin].infix)] + parts[begin + 1:end]
+    for begin, end in pairwise(cuts):
+        segment = [Piece(parts[begin].value, True, parts[begin].infix), *parts[begin + 1:end]]
         new = fit(segment, indent, indent, tail)
         lines += ([" " * indent + new[0]] if lines else [new[0]]) + new[1:]
     return lines

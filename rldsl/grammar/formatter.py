@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from rldsl.diagnostics import RecipeError
 
@@ -27,7 +28,7 @@ def format_source(text: str, path: str) -> str:
         raise RecipeError(problems)
     found = tokenize(text, path)
     comments = Comments(found.comments)
-    entries, rest = _entries(arrange(found.tokens, path).statements, comments, 0, len(text))
+    entries, rest = _entries(arrange(found.tokens, path).statements, comments, 0, len(text), "=", top=True)
     lines = _write(entries, rest, 0, top=True)
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -42,8 +43,10 @@ class Remark:
 
 @dataclass
 class Entry:
-    """One statement with its comments. `gap`: a blank line stands before it (after its own comments)."""
+    """One statement with its comments. `gap`: a blank line stands before it (after its own comments). `sign`: the
+    word that neighbours align, `=` or in a sweep `in`."""
 
+    sign: str
     pieces: list[Piece]
     remarks: list[Remark]
     gap: bool
@@ -70,23 +73,26 @@ class Braces:
             inside = ", ".join(flat(entry.pieces) for entry in self.entries)
             return [f"{{ {inside} }}" if inside else "{}"]
         heading = f"{{  {self.heading}" if self.heading else "{"
-        return [heading] + _write(self.entries, self.rest, indent + STEP) + [" " * indent + "}"]
+        return [heading, *_write(self.entries, self.rest, indent + STEP), " " * indent + "}"]
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-def _entries(statements: list[Statement], comments: Comments, line: int, end: int) -> tuple[list[Entry], list[Remark]]:
+def _entries(statements: list[Statement], comments: Comments, line: int, end: int, sign: str,
+             top: bool = False) -> tuple[list[Entry], list[Remark]]:
     """The statements between a line and an offset, and the comments after the last of them."""
+    inside = {"sweep": "in"} if top else {}
     entries = []
     starts = [_first(statement).start for statement in statements] + [end]
-    for statement, limit in zip(statements, starts[1:]):
+    for statement, limit in zip(statements, starts[1:], strict=True):
         start = _first(statement)
         remarks, line = _remarks(comments.before(start.start), line)
         gap = line > 0 and start.line > line + 1
-        pieces = PieceReader(statement.tokens, comments, lambda body: _braces(body, comments)).read()
+        fold = partial(_braces, comments=comments, sign=inside.get(start.type, sign))
+        pieces = PieceReader(statement.tokens, comments, fold).read()
         line = _last_line(statement)
         trailing = comments.on_line(line, limit)
-        entries.append(Entry(pieces, remarks, gap, trailing.text.rstrip() if trailing else ""))
+        entries.append(Entry(sign, pieces, remarks, gap, trailing.text.rstrip() if trailing else ""))
     return entries, _remarks(comments.before(end), line)[0]
 
 
@@ -99,11 +105,11 @@ def _remarks(comments: list[Token], line: int) -> tuple[list[Remark], int]:
     return found, line
 
 
-def _braces(body: Body, comments: Comments) -> Braces:
+def _braces(body: Body, comments: Comments, sign: str) -> Braces:
     begin, end = body.opening, body.closing
     first = _first(body.statements[0]) if body.statements else end
     heading = comments.on_line(begin.line, first.start)
-    entries, rest = _entries(body.statements, comments, 0, end.start)
+    entries, rest = _entries(body.statements, comments, 0, end.start, sign)
     spread = bool(body.statements) and first.line > begin.line
     return Braces(entries, rest, heading.text.rstrip() if heading else "", spread)
 
@@ -168,8 +174,8 @@ def _sign(entry: Entry, indent: int) -> int:
     """The position of the sign that is aligned: `=`, `in`, or the brace of a block on one line; 0 without one."""
     pieces = entry.pieces
     for i, piece in enumerate(pieces):
-        if piece.infix in ("=", "in"):
-            return i
+        if piece.infix == entry.sign:
+            return 0 if any(is_hard(p) for p in pieces[:i]) else i
     block = len(pieces) == 2 and isinstance(pieces[1].value, Braces)
     return 1 if block and not is_hard(pieces[1]) and indent + len(flat(pieces)) <= WIDTH else 0
 

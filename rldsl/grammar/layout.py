@@ -230,21 +230,21 @@ class _Reader:
         opening = self.openings[-1].token
         if not self.string_lost:
             self.diagnostics.append(at(
-                "RL102", f"This `{opening.text}` is never closed.", opening.span(self.path), "opened here",
-                fix=f"Close it with `{CLOSER[opening.text]}`."))
+                "RL102", f"this `{opening.text}` is never closed", opening.span(self.path), "opened here",
+                fix=f"close it with `{CLOSER[opening.text]}`"))
         self._drop_opening()
 
     def _closes_nothing(self, token: Token) -> None:
-        self.diagnostics.append(at("RL101", f"This `{token.text}` closes nothing.", token.span(self.path),
-                                   fix="Remove it, or write the opening bracket that belongs to it."))
+        self.diagnostics.append(at("RL101", f"this `{token.text}` closes nothing", token.span(self.path),
+                                   fix="remove it, or write the opening bracket that belongs to it"))
         self.current[-1].broken = True
 
     def _mismatch(self, token: Token) -> None:
         opening = self.openings[-1].token
         wanted = CLOSER[opening.text]
         self.diagnostics.append(at(
-            "RL101", f"`{opening.text}` is closed by `{token.text}`.", token.span(self.path), f"expected `{wanted}`",
-            also=((opening.span(self.path), "opened here"),), fix=f"Write `{wanted}`."))
+            "RL101", f"`{opening.text}` is closed by `{token.text}`", token.span(self.path), f"expected `{wanted}`",
+            also=((opening.span(self.path), "opened here"),), fix=f"write `{wanted}`"))
         self._drop_opening()
 
     def _at_end(self) -> None:
@@ -256,5 +256,5 @@ class _Reader:
         self._end_statement()
 
     def _too_deep(self, token: Token) -> Diagnostic:
-        return at("RL103", f"The text is nested more than {MAX_DEPTH} levels deep here.", token.span(self.path),
-                  fix="Name parts with `let`, or write fewer operators in one expression.")
+        return at("RL103", f"the text is nested more than {MAX_DEPTH} levels deep here", token.span(self.path),
+                  fix="name parts with `let`, or write fewer operators in one expression")

@@ -98,19 +98,19 @@ def _invalid(token: Token, path: str) -> Diagnostic:
     span, text = token.span(path), token.text
     if text.startswith('"""'):
         opening = Span(path, token.line, token.column, token.line, token.column + 3)
-        return at("RL102", 'This `"""` string is never closed.', opening, "opened here",
-                  fix='Close it with `"""`.')
+        return at("RL102", 'this `"""` string is never closed', opening, "opened here",
+                  fix='close it with `"""`')
     if text.startswith('"'):
         opening = Span(path, token.line, token.column, token.line, token.column + 1)
-        return at("RL102", "This string is not closed on its line.", opening, "opened here",
-                  fix='Close it with `"`; text over several lines is written between `"""`.')
+        return at("RL102", "this string is not closed on its line", opening, "opened here",
+                  fix='close it with `"`; text over several lines is written between `"""`')
     if text.startswith("'"):
-        return at("RL101", "A string is written between double quotes.", span, fix='Write `"…"`.')
+        return at("RL101", "a string is written between double quotes", span, fix='write `"…"`')
     if text == ";":
-        return at("RL101", "`;` is not used here.", span, fix="End a statement with the line, an entry with `,`.")
+        return at("RL101", "`;` is not used here", span, fix="end a statement with the line, an entry with `,`")
     if not text.isascii() and text[0].isalpha():
-        return at("RL101", f"The name `{text}` has letters outside ASCII.", span,
-                  fix="Names are ASCII letters, digits and `_`; put any other text between double quotes.")
+        return at("RL101", f"the name `{text}` has letters outside ASCII", span,
+                  fix="names are ASCII letters, digits and `_`; put any other text between double quotes")
     shown = f"`{text}`" if text.isprintable() and not text.isspace() else f"U+{ord(text[0]):04X}"
-    return at("RL101", f"The character {shown} has no meaning here.", span,
-              fix="Remove it, or put the text between double quotes.")
+    return at("RL101", f"the character {shown} has no meaning here", span,
+              fix="remove it, or put the text between double quotes")

@@ -34,11 +34,11 @@ def number(text: str) -> tuple[int | float, str]:
     """
     digits, unit = NUMBER.fullmatch(text).groups()
     if unit not in UNITS:
-        raise BadLiteral("RL203", f"`{unit}` is no unit.", _unit_remedy(text, digits, unit))
+        raise BadLiteral("RL203", f"`{unit}` is no unit", _unit_remedy(text, digits, unit))
     factor, kind = UNITS[unit]
     value = Decimal(digits)
-    if len(digits) > LARGEST_EXPONENT or value and abs(value.adjusted()) > LARGEST_EXPONENT:
-        raise BadLiteral("RL204", "This number is beyond what double precision can hold.", "Write a smaller one.")
+    if len(digits) > LARGEST_EXPONENT or (value and abs(value.adjusted()) > LARGEST_EXPONENT):
+        raise BadLiteral("RL204", "this number is beyond what double precision can hold", "write a smaller one")
     if kind == "plain" and not unit:
         return (int(digits), kind) if digits.isdigit() else (float(digits), kind)
     value *= factor
@@ -57,14 +57,14 @@ def string(text: str) -> str:
 def _unescape(match: re.Match) -> str:
     if match[1] not in ESCAPES:
         shown = match[0] if match[0].isprintable() else "\\"
-        raise BadLiteral("RL101", f"`{shown}` is no escape in a string.",
-                         r'Escapes are `\"`, `\\` and `\n`; a backslash itself is written `\\`.')
+        raise BadLiteral("RL101", f"`{shown}` is no escape in a string",
+                         r'escapes are `\"`, `\\` and `\n`; a backslash itself is written `\\`')
     return ESCAPES[match[1]]
 
 
 def _unit_remedy(text: str, digits: str, unit: str) -> str:
     near = [known for known in UNITS if known and known.lower() == unit.lower()]
     if near:
-        return f"Write `{digits}{near[0]}`."
+        return f"write `{digits}{near[0]}`"
     known = ", ".join(f"`{u}`" for u in UNITS if u)
-    return f"Units are {known}. A name that begins with a digit is a string: `\"{text}\"`."
+    return f"units are {known}; a name that begins with a digit is a string: `\"{text}\"`"

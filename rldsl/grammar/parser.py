@@ -34,7 +34,7 @@ def parse(text: str, path: str) -> tuple[tree.File, list[Diagnostic]]:
     statements = reader.statements(layout.statements, "statement")
     diagnostics = reader.diagnostics + find_duplicates(statements)
     comments = tuple((token.span(path), token.text) for token in found.comments)
-    return _file(path, text, tuple(statements), comments), sorted(diagnostics, key=lambda d: d.position)
+    return _file(path, text, tuple(statements), comments), sorted(diagnostics, key=lambda d: d.position)[:MAX_ERRORS]
 
 
 def parse_expression(text: str, path: str = "--set") -> tree.Expr:

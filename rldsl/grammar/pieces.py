@@ -125,7 +125,7 @@ class PieceReader:
         if kind.isidentifier() and not operand:
             prefix = kind == "not" and self._following() not in (":", ".")
             return Piece(token.text, glue), not prefix
-        infix = kind == "=" or operand and (kind in OPERATORS or kind == "in")
+        infix = kind == "=" or (operand and (kind in OPERATORS or kind == "in"))
         return Piece(token.text, glue, kind if infix else ""), False
 
     def _following(self) -> str:

@@ -13,16 +13,21 @@ from rldsl.algebra.expr import RESPONSE, Expr, total
 from rldsl.algebra.variables import LOGP_OLD, LOGP_REF
 from rldsl.axes.base import Shaping, kl_estimate
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import REFERENCE_KL
+from rldsl.axes.traits import REFERENCE_KL, TOKEN_REWARDS
 from rldsl.axes.types import NonNegative
 
 
 class KlInReward(Shaping):
-    gives = {REFERENCE_KL}
     positional = 1
+    gives = {REFERENCE_KL}
+    decided_by = {TOKEN_REWARDS: "grain"}
     coef: NonNegative  # reward lost per nat
     estimator: Literal["k1", "k2", "k3"] = "k1"  # how the KL is estimated from the sampled token
     grain: Literal["token", "response"] = "token"  # where the penalty is placed
+
+    @property
+    def needs(self) -> frozenset:
+        return frozenset({TOKEN_REWARDS} if self.grain == "token" and self.coef > 0 else ())
 
     def _penalty(self) -> Expr:
         return -self.coef * kl_estimate(LOGP_OLD - LOGP_REF, self.estimator)

@@ -16,6 +16,7 @@ from rldsl.axes.types import Tokens
 
 class Overlong(Shaping):
     needs = {LENGTH_LIMIT}
+    decided_by = {LENGTH_LIMIT: "max"}
     max: Tokens = 20480  # length at which the punishment is full, in tokens
     buffer: Tokens = 4096  # length of the ramp before it, in tokens
 
@@ -23,7 +24,6 @@ class Overlong(Shaping):
         return clip(((self.max - self.buffer) - LENGTH) / self.buffer, -1.0, 0.0)
 
     def limit(self) -> int:
-        """The length the ramp ends at, in tokens: a sampler that stops earlier never reaches it."""
         return self.max
 
     def check(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rldsl.algebra.expr import Expr, clip, lt, maximum, minimum, where
-from rldsl.axes.base import Gate
+from rldsl.axes.base import Gate, around_one
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import RATIO
 from rldsl.axes.types import Bound, NonNegative, same_as
@@ -29,6 +29,9 @@ class Clip(Gate):
         if self.dual is None:
             return plain
         return where(lt(advantage, 0), maximum(plain, self.dual * advantage), plain)
+
+    def bounds(self) -> dict[str, float]:
+        return around_one(self.low, self.high)
 
 
 EXAMPLES = [

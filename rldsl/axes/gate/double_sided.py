@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from rldsl.algebra.expr import Expr, between, sg
-from rldsl.axes.base import Gate
+from rldsl.axes.base import Gate, around_one
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import RATIO
 from rldsl.axes.types import Bound, Positive
@@ -23,6 +23,9 @@ class DoubleSided(Gate):
 
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:
         return sg(r * between(r, 1 - self.low, 1 + self.high)) * advantage * logp
+
+    def bounds(self) -> dict[str, float]:
+        return around_one(self.low, self.high)
 
 
 EXAMPLES = [

@@ -20,6 +20,7 @@ from rldsl.axes.types import NonNegative
 
 class Kl(Regulariser):
     positional = 1
+    decided_by = {REFERENCE_KL: "to", PROXIMAL: "to", RATIO: "weight"}
     coef: NonNegative  # objective lost per nat
     to: Literal["ref", "old", "rollout"] = "ref"  # the policy to stay near
     estimator: Literal["k1", "k2", "k3", "exact"] = "k3"  # how the KL is taken

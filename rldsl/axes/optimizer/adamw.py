@@ -23,5 +23,8 @@ class Adamw(Optimizer):
         return "torch.optim:AdamW", {"lr": self.lr, "betas": (self.beta1, self.beta2), "eps": self.eps,
                                      "weight_decay": self.weight_decay}
 
+    def slots(self) -> int:
+        return 2
+
 
 EXAMPLES: list = []

@@ -20,5 +20,8 @@ class Sgd(Optimizer):
     def factory(self) -> tuple[str, dict[str, Any]]:
         return "torch.optim:SGD", {"lr": self.lr, "momentum": self.momentum, "weight_decay": self.weight_decay}
 
+    def slots(self) -> int:
+        return 1 if self.momentum else 0
+
 
 EXAMPLES: list = []

@@ -16,6 +16,7 @@ from rldsl.axes.types import Tokens
 
 class FixedBudget(Reduction):
     gives = {TOKEN_WEIGHTED}
+    decided_by = {LENGTH_LIMIT: "length"}
     length: Tokens | None = None  # tokens in the denominator per response; none is the sampler's max_tokens
 
     @property

@@ -14,16 +14,13 @@ from rldsl.axes.types import Count, NonNegative, OpenFraction, Responses, Tokens
 
 class Group(Sampler):
     positional = 1
+    decided_by = {SIBLINGS: "n"}
     n: Responses  # responses per prompt
     max_tokens: Tokens  # most tokens in a response
     temperature: NonNegative = 1.0  # divides the logits; applied to every log-prob alike
     top_p: OpenFraction | None = None  # smallest set of tokens with this probability
     top_k: Count | None = None  # most likely tokens only
     stop: tuple[str, ...] = ()  # texts that end a response
-
-    @property
-    def gives(self) -> frozenset:
-        return frozenset({SIBLINGS} if self.n > 1 else ())
 
     def siblings(self) -> int:
         return self.n

@@ -8,15 +8,20 @@ Source: asynchronous RLHF, Noukhovitch et al. (arXiv:2410.18252); AReaL (arXiv:2
 from __future__ import annotations
 
 from rldsl.axes.base import Placement
+from rldsl.axes.traits import SEPARATE_DEVICES
 from rldsl.axes.types import Count
 
 
 class Disaggregated(Placement):
+    gives = {SEPARATE_DEVICES}
     rollout: Count  # devices that sample
     train: Count  # devices that train
 
     def shared(self) -> bool:
         return False
+
+    def pools(self) -> dict[str, int]:
+        return {"rollout": self.rollout, "train": self.train}
 
 
 EXAMPLES: list = []

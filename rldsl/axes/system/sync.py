@@ -10,9 +10,12 @@ from typing import Any
 
 from rldsl.axes.base import Action, Event, Schedule
 from rldsl.axes.choice import Example
+from rldsl.axes.traits import FRESH_DATA
 
 
 class Sync(Schedule):
+    gives = {FRESH_DATA}
+
     def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
         follows = {"start": Action("sample", event.batch), "sampled": Action("train", event.batch),
                    "updated": Action("publish", event.batch), "published": Action("sample", event.batch + 1)}

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from ...diagnostics import Diagnostic, RecipeError
+from .allocator import keep_freed_memory
 from .model import Policy
 from .tokenizer import Tokenizer
 from .toy import toy_policy
@@ -25,6 +26,7 @@ def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple
       OWNER/NAME              a model of the Hugging Face hub, from its local cache or the network
     RecipeError RL407 says what is missing or unreadable, RL406 what the backend cannot run exactly.
     """
+    keep_freed_memory()
     place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
     policy = _policy(spec, compute_dtype(dtype, place), seed).to(place)
     return policy, policy.tokenizer

@@ -13,7 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .architecture import Architecture
-from .rotary import frequencies, rotate
+from .fused import norm_linear, rotated_heads, swiglu_linear
+from .rotary import frequencies
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """(layer, queries [N,H,C], keys [N,K,C], values [N,K,C]) → mixed values [N, H·C]."""
@@ -109,16 +110,13 @@ def hidden_states(a: Architecture, weights: Weights, ids: Tensor, factors: Tenso
 
 
 def _block(a: Architecture, w: LayerWeights, x: Tensor, factors: Tensor, index: int, attend: Attend) -> Tensor:
-    qkv = F.linear(F.rms_norm(x, (a.width,), w.norm_in, a.norm_eps), w.qkv, w.qkv_bias)
-    qkv = qkv.view(-1, a.qkv_heads, a.head_width)
-    qk, v = qkv.split((a.heads + a.kv_heads, a.kv_heads), dim=1)
+    qkv = norm_linear(x, w.norm_in, w.qkv, w.qkv_bias, a.norm_eps).view(-1, a.qkv_heads, a.head_width)
     if w.norm_q is not None:
-        q, k = qk.split((a.heads, a.kv_heads), dim=1)
-        qk = torch.cat((F.rms_norm(q, (a.head_width,), w.norm_q, a.norm_eps),
-                        F.rms_norm(k, (a.head_width,), w.norm_k, a.norm_eps)), dim=1)
+        q, k, v = qkv.split((a.heads, a.kv_heads, a.kv_heads), dim=1)
+        qkv = torch.cat((F.rms_norm(q, (a.head_width,), w.norm_q, a.norm_eps),
+                         F.rms_norm(k, (a.head_width,), w.norm_k, a.norm_eps), v), dim=1)
     # CPU attention is two to four times faster in float32 than in bfloat16; GPU kernels want the narrow type.
     scores = torch.float32 if x.device.type == "cpu" else x.dtype
-    q, k = rotate(qk, factors).to(scores).split((a.heads, a.kv_heads), dim=1)
-    x = torch.addmm(x, attend(index, q, k, v.to(scores)).to(x.dtype), w.out.t())
-    gate, up = F.linear(F.rms_norm(x, (a.width,), w.norm_mlp, a.norm_eps), w.gate_up).chunk(2, dim=-1)
-    return torch.addmm(x, F.silu(gate) * up, w.down.t())
+    q, k, v = rotated_heads(qkv, factors, a.heads, a.kv_heads, scores)
+    x = torch.addmm(x, attend(index, q, k, v).to(x.dtype), w.out.t())
+    return swiglu_linear(x, norm_linear(x, w.norm_mlp, w.gate_up, None, a.norm_eps), w.down)

@@ -36,12 +36,6 @@ def rotation(positions: Tensor, inverse: Tensor) -> Tensor:
     return torch.polar(torch.ones_like(angles), angles).unsqueeze(-2)
 
 
-def rotate(x: Tensor, factors: Tensor) -> Tensor:
-    """`x` [..., heads, head_width] turned by `factors`, float32."""
-    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * factors).flatten(-2)
-
-
 def interleave(weight: Tensor, head_width: int) -> Tensor:
     """Rows of a query or key projection [heads · head_width, …] from split halves to adjacent pairs."""
     heads = weight.unflatten(0, (-1, 2, head_width // 2))

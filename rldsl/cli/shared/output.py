@@ -30,8 +30,9 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = None,
-         diagnostics: Sequence[Diagnostic] = ()) -> int:
-    """Prints a result and what there is to say about it; the exit code that follows from the diagnostics."""
+         diagnostics: Sequence[Diagnostic] = (), texts: Mapping[str, str] | None = None) -> int:
+    """Prints a result and what there is to say about it; the exit code that follows from the diagnostics. `texts`:
+    sources that are no files."""
     chosen = getattr(args, "format", "terminal")
     if chosen == "json":
         from rldsl.diagnostics.machine import as_json
@@ -44,8 +45,8 @@ def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = No
         from rldsl.compiler.resolve import sources
         from rldsl.diagnostics.render import render, summary
 
-        texts = sources(diagnostics, getattr(args, "sets", ()))
-        print(render(diagnostics, texts, style=chosen, color=sys.stderr.isatty()), file=sys.stderr)
+        known = {**sources(diagnostics, getattr(args, "sets", ())), **(texts or {})}
+        print(render(diagnostics, known, style=chosen, color=sys.stderr.isatty()), file=sys.stderr)
         if chosen == "terminal":
             print(f"\n{summary(diagnostics)}", file=sys.stderr)
     if text:

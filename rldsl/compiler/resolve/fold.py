@@ -21,6 +21,7 @@ COMPARISON: dict[str, Callable] = {"==": operator.eq, "!=": operator.ne, "<": op
                                    ">": operator.gt, ">=": operator.ge}
 KINDS = {"plain": "a plain number", "bytes": "a size in bytes", "time": "a duration", "percent": "a percentage"}
 LARGEST = 1e300
+DEEPEST = 100
 
 
 @dataclass
@@ -37,8 +38,8 @@ class Scope:
         """The constant a `let` stands for; None where it has none (reported once, at the `let`)."""
         if name not in self.done:
             let = self.lets[name]
-            if name in self.open:
-                _circle(self, name)
+            if name in self.open or len(self.open) > DEEPEST:
+                _circle(self, name) if name in self.open else _too_deep(self, let)
                 self.done[name] = None
                 return None
             self.open.append(name)
@@ -60,12 +61,17 @@ def _circle(scope: Scope, name: str) -> None:
                      "its value needs itself", also=places, fix="give one of them a value of its own")
 
 
+def _too_deep(scope: Scope, let: Let) -> None:
+    scope.report.add("RL103", f"`let`s that need one another more than {DEEPEST} deep", let.name_span, "the next one",
+                     fix="write some of the values out")
+
+
 def _is_constant(e: Expr | None) -> bool:
     match e:
         case Range(low, high):
-            return _is_constant(low) and _is_constant(high)
+            return isinstance(low, Number) and isinstance(high, Number)
         case ListExpr(items):
-            return all(_is_constant(x) for x in items)
+            return all(isinstance(x, CONSTANTS) for x in items)
     return isinstance(e, CONSTANTS)
 
 
@@ -175,11 +181,11 @@ def _kind(op: str, a: str, b: str) -> str | None:
         return a if a == b else "plain" if {a, b} == {"plain", "percent"} else None
     if op == "/":
         return "plain" if a == b and a != "plain" else a if b in ("plain", "percent") else None
-    if "plain" in (a, b):
-        return b if a == "plain" else a
-    if "percent" in (a, b):
-        return b if a == "percent" else a
-    return None
+    if a == b == "percent":
+        return a
+    if a in ("plain", "percent"):
+        return b if b != "percent" else a
+    return a if b in ("plain", "percent") else None
 
 
 def describe(e: Expr) -> str:

@@ -48,7 +48,7 @@ def refuse(e: Expr, hint: Any, name: str, report: Report) -> None:
         return sentinel(e, name, report)
     axis = next((base.axis for base, _ in options(hint) if is_choice(base)), None)
     if axis and isinstance(e, (Name, Call)):
-        return unknown_choice(leaf_name(e), axis, e.span, report)
+        return unknown_choice(leaf_name(e), axis, e.name_span if isinstance(e, Call) else e.span, report)
     stray = _stray_name(e)
     if stray and (stray is not e or not _takes_words(hint)):
         return report.add("RL201", f"`{stray.id}` is not defined here", stray.span, "unknown name",

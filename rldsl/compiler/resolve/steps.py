@@ -11,7 +11,7 @@ from typing import Any
 from rldsl.axes import discover
 from rldsl.axes.types import Natural
 from rldsl.compiler.recipe import Recipe
-from rldsl.diagnostics import Diagnostic, Label, RecipeError
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span
 from rldsl.grammar import tree
 
 from .axes import READERS
@@ -100,12 +100,16 @@ def _raise(project: Project) -> None:
     found = list(dict.fromkeys(project.report.found))
     if project.loaded.syntax_errors:
         found = [d for d in found if d.code not in ("RL202", "RL207") and "there is no recipe" not in d.message]
-    uses = {use: place for scope in project.scopes.values() for use, place in scope.uses.items()}
     if found:
+        uses = _uses(project)
         raise RecipeError([_with_let(d, uses) for d in found])
 
 
-def _with_let(d: Diagnostic, uses: dict) -> Diagnostic:
+def _uses(project: Project) -> dict[Span, Span]:
+    return {use: place for scope in project.scopes.values() for use, place in scope.uses.items()}
+
+
+def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
     """Where the wrong value came through a `let`, its definition is shown too."""
     extra = tuple(Label(uses[x.span], "defined here") for x in d.labels if x.primary and x.span in uses)
     return dataclasses.replace(d, labels=d.labels + extra)
@@ -131,7 +135,7 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
         return None
     spans = {axis: e.span for axis, e in draft.axes.items()}
     whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
-                   axis_spans=spans, origins=origins(parts, made, draft.trail))
+                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project))
     refuse_unread(whole, [r.name for r in line], project.report)
     return whole
 

@@ -23,8 +23,8 @@ def everything():
 
 def test_the_naive_graph_runs_a_forward_for_every_policy_mentioned():
     g = naive(grpo(regularisers=(node("gate", "kl", 0.0),)))
-    assert [n.id for n in g.nodes] == ["sample", "score", "logprob.old", "logprob.ref", "advantage", "update", "publish",
-                                       "checkpoint"]
+    assert [n.id for n in g.nodes] == ["sample", "score", "logprob.old", "logprob.ref", "advantage", "update",
+                                       "publish", "checkpoint"]
     assert g.node("logprob.ref").reads == ("trajectories", "reference_weights")
 
 
@@ -40,7 +40,8 @@ def test_a_filter_says_how_long_it_refills_and_stands_before_the_forwards():
     g = naive(everything())
     keep = g.node("filter.1")
     assert keep.reads == ("trajectories", "correct")
-    assert dict(keep.options) == {"stage": "keep", "index": 0, "refill": "sample", "max_rounds": 3, "exhausted": "error"}
+    assert dict(keep.options) == {"stage": "keep", "index": 0, "refill": "sample", "max_rounds": 3,
+                                  "exhausted": "error"}
     ids = [n.id for n in g.nodes]
     assert ids.index("filter.1") < ids.index("logprob.old")
 

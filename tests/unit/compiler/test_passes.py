@@ -63,7 +63,8 @@ def close(a, b):
     for name in names:
         one, two = a[1].get(name), b[1].get(name)
         zeros = [0.0] * len(one or two)
-        assert all(math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-14) for x, y in zip(one or zeros, two or zeros, strict=True))
+        rows = zip(one or zeros, two or zeros, strict=True)
+        assert all(math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-14) for x, y in rows)
 
 
 GATES = [node("gate", "none"), node("gate", "clip", 0.2), node("gate", "clip", 0.2, dual=3.0), node("gate", "cispo"),

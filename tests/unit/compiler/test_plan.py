@@ -39,7 +39,7 @@ def test_the_plan_holds_the_objective_as_written_and_as_run():
     assert "logp_old" in p.formula.reads() and "logp_old" not in p.objective.reads()
     assert p.resolved["dtype"] in ("bfloat16", "float32")
     assert p.fingerprints["objective"] and p.seed == 1
-    assert [n.source for n in p.notes][0] == "old_is_current"
+    assert p.notes[0].source == "old_is_current"
 
 
 def test_passes_can_be_left_out():
