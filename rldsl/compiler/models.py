@@ -23,20 +23,24 @@ CONTEXTS = {
 """`max_position_embeddings` of published models, in tokens."""
 
 
-def context_of(policy: str) -> tuple[int, str] | None:
-    """The context in tokens and where it is known from; None where it is not known, which refuses nothing."""
+def context_of(policy: str, project: Path) -> tuple[int, str] | None:
+    """The context in tokens and where it is known from; None where it is not known, which refuses nothing.
+
+    A relative folder is looked for in the project first, then in the working directory.
+    """
     if policy.startswith(TOY):
         return TOY_CONTEXT, "toy models"
-    length = _positions(policy)
-    if length is not None:
-        return length, f"{policy}/config.json"
+    for folder in (project / policy, Path(policy)):
+        length = _positions(folder)
+        if length is not None:
+            return length, f"{policy}/config.json"
     return (CONTEXTS[policy], policy) if policy in CONTEXTS else None
 
 
-def _positions(folder: str) -> int | None:
+def _positions(folder: Path) -> int | None:
     """What the folder's own config.json says; None where there is none that can be read."""
     try:
-        config = Path(folder).expanduser() / "config.json"
+        config = folder.expanduser() / "config.json"
         if config.stat().st_size > LARGEST_CONFIG:
             return None
         data = json.loads(config.read_text(encoding="utf-8"))
