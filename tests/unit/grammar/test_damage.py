@@ -11,9 +11,9 @@ from rldsl.grammar.formatter import format_source
 from rldsl.grammar.parser import parse, parse_expression, parse_path
 
 SAMPLE = (Path(__file__).parent / "data" / "design.rl").read_text()
-PIECES = st.one_of(st.sampled_from(["(", ")", "[", "]", "{", "}", '"', '"""', "\n", ",", "=", ":", "..", "-", "#", "\\", " on ",
-                                    "recipe x {", "é", "\t", "\r", "1e", "0x", "'", "\u202e", "\x00", "zip {", "stage "]),
-                   st.text(max_size=4))
+MARKS = ["(", ")", "[", "]", "{", "}", '"', '"""', "\n", ",", "=", ":", "..", "-", "#", "\\", "'", "\t", "\r", "\u202e",
+         "\x00", "é", "1e", "0x", " on ", "zip {", "stage ", "recipe x {"]
+PIECES = st.one_of(st.sampled_from(MARKS), st.text(max_size=4))
 DAMAGE = st.lists(st.tuples(st.integers(0, len(SAMPLE)), st.integers(0, 40), PIECES), min_size=1, max_size=4)
 
 
