@@ -18,6 +18,8 @@ CODE = "RL401"
 LAYOUTS = (("rollout", ("rollout_tensor",)), ("train", ("tensor", "pipeline", "context")),
            ("train", ("pipeline", "expert")))
 """(role, the settings of `cluster` whose product must divide the role's devices)."""
+LARGEST_LAYOUT = 1024
+"""Larger layouts are not offered."""
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
@@ -77,7 +79,12 @@ def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], nee
         CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes {product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
-        fix=f"Make {' × '.join(settings)} a divisor of {have}, or give the {role} role {_nearest(have, need)} GPUs.")
+        fix=f"Choose {' × '.join(settings)} among {', '.join(map(str, _divisors(have)))}, or give the {role} role "
+            f"{_nearest(have, need)} GPUs.")
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, min(n, LARGEST_LAYOUT) + 1) if n % d == 0]
 
 
 def _nearest(have: int, need: int) -> str:
