@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from rldsl.diagnostics import RecipeError, at
@@ -37,12 +38,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> str:
-    import sys
-
     if path == "-":
         return sys.stdin.read()
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError([at("RL407", f"Cannot read {path}: {error}.", None,
-                              fix="Give a readable JSON file.")]) from None
+        raise RecipeError([at("RL407", f"{path} cannot be read: {error}", None,
+                              fix="give a JSON file in UTF-8")]) from None

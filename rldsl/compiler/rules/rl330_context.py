@@ -14,9 +14,9 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, place, sampler
-from ..models import context_of
 from ..recipe import Recipe
 from ..resolve.load import project_root
+from ..shapes import context_of
 
 CODE = "RL330"
 
@@ -45,7 +45,9 @@ def _context(recipe: Recipe) -> tuple[int, str, str] | None:
     model = recipe.settings.model
     if model.context is not None:
         return model.context, "this recipe (model.context)", "model.context"
-    found = context_of(model.policy, project_root(Path(recipe.file))) if model.policy is not None else None
+    folders = (project_root(Path(recipe.file)), Path())
+    known = (context_of(model.policy, folder) for folder in folders) if model.policy is not None else ()
+    found = next((k for k in known if k), None)
     return (*found, "model.policy") if found else None
 
 

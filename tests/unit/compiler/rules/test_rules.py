@@ -13,10 +13,10 @@ from rldsl.axes import base, discover
 from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
-from rldsl.compiler.models import CONTEXTS, context_of
 from rldsl.compiler.recipe import Node
 from rldsl.compiler.resolve import profiles, resolve
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
+from rldsl.compiler.shapes import NAMED, context_of
 
 from ..hand_made import HERE, grpo, node, with_optim
 from .free_running import FreeRunning
@@ -136,8 +136,8 @@ def test_the_context_of_a_local_folder(tmp_path, text, known):
 
 def test_contexts_that_are_known_and_not_known(tmp_path):
     assert context_of("toy:llama-2x64", tmp_path) == (512, "toy models")
-    for name, context in CONTEXTS.items():
-        assert context_of(name, tmp_path) == (context, name)
+    for name, shape in NAMED.items():
+        assert context_of(f"owner/{name}", tmp_path) == (shape[-1], f"owner/{name}")
     for name in ("owner/unknown", "~nobody-here/model", "a\0b", "", "gguf:package"):
         assert context_of(name, tmp_path) is None
 
