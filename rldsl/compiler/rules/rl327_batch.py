@@ -25,8 +25,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     n = sampler(recipe).siblings()
     yield clash(
-        CODE, recipe, f"A batch of {plural(prompts, 'prompt')} ({plural(prompts * n, 'response')}) cannot be cut into "
-        f"{cuts} updates of whole prompts.",
+        CODE, recipe, f"A batch of {plural(prompts, 'prompt')} ({plural(prompts * n, 'response')}) cannot be "
+        f"cut into {cuts} updates of whole prompts.",
         (recipe.where("optim.updates_per_batch"), f"{cuts} updates a batch"),
         (recipe.where("data.prompts"), f"{plural(prompts, 'prompt')} of {plural(n, 'response')}"),
         why="A group stays in one update, and unequal updates would give some prompts more say than others.",

@@ -33,7 +33,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     said = "A prompt of 1 token" if model.max_prompt is None else f"max_prompt {prompt}"
     written = [] if model.max_prompt is None else [(recipe.where("model.max_prompt"), f"{prompt} tokens")]
     yield clash(
-        CODE, recipe, f"{said} + max_tokens {response} = {prompt + response} > {context}, the context of {origin}.",
+        CODE, recipe, f"{said} + max_tokens {response} = {prompt + response} > {context}, the context of "
+        f"{origin}.",
         (place(source, LENGTH_LIMIT), f"{response} tokens"), *written,
         (recipe.where(setting), f"a context of {context} tokens"),
         why="Positions beyond the context were never trained, and a silently cut prompt is another prompt.",

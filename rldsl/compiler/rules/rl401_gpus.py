@@ -60,8 +60,8 @@ def _too_many(recipe: Recipe, pools: dict[str, int], total: int) -> Diagnostic:
     asked = sum(pools.values())
     return clash(
         CODE, recipe, f"{said(recipe.placement)} asks for "
-        f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the cluster has "
-        f"{total}.",
+        f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the "
+        f"cluster has {total}.",
         *((recipe.placement.where(role), f"the {role} role") for role in pools), *_size(recipe),
         why="Every role needs devices of its own, all at the same time.",
         fix=f"Lower the roles to {total} in all, or write gpus_per_node: "
@@ -76,11 +76,12 @@ def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], nee
     written = [name for name in settings if getattr(cluster, name) > 1]
     where = [(recipe.placement.where(role), f"the {role} role's devices")] if own else _size(recipe)
     return clash(
-        CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes {product}.",
+        CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes "
+        f"{product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
-        fix=f"Choose {' × '.join(settings)} among {', '.join(map(str, _divisors(have)))}, or give the {role} role "
-            f"{_nearest(have, need)} GPUs.")
+        fix=f"Choose {' × '.join(settings)} among {', '.join(map(str, _divisors(have)))}, or give the {role} "
+            f"role {_nearest(have, need)} GPUs.")
 
 
 def _divisors(n: int) -> list[int]:

@@ -36,8 +36,9 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         CODE, recipe, f"{said(gate)} bounds {said(recipe.ratio)} with {shown}, which is the scale of "
         f"{'single tokens' if sequence else 'whole responses'}.",
         *((gate.where(name), f"{name} {bounds[name]:g}") for name in written),
-        (recipe.ratio.span, "one mean per response, within thousandths of 1" if sequence else "differs by tenths from 1"),
+        (recipe.ratio.span, "a mean per response, within thousandths of 1" if sequence else "within tenths of 1"),
         why="Averaging over a response shrinks the log-ratio by its length: " + (
             "such a bound is never met." if sequence else "such a bound is met by almost every token."),
-        fix="Bounds of about 3e-4 fit a length-normalised ratio." if sequence else "Bounds of about 0.2 fit a token's ratio.",
+        fix="Bounds of about 3e-4 fit a length-normalised ratio." if sequence else
+            "Bounds of about 0.2 fit the ratio of a token.",
         severity="warning")

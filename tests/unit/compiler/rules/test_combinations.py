@@ -17,7 +17,7 @@ COMBINATIONS = 150
 
 
 def options(axis, role):
-    """Every choice of a role with the parameters of each of its examples, and with its defaults where it has them all."""
+    """Every choice of a role with the parameters of each of its examples."""
     found = []
     for name in discover.names(axis):
         cls = discover.find(axis, name)

@@ -54,7 +54,8 @@ CASES = [
     Case("RL310", "sampling.temperature", "0", "sampling = single(max_tokens: 4)\nadvantage = batch_mean"),
     Case("RL311", "optim.updates_per_batch", "2", "ratio = none\ngate = none\noptim.updates_per_batch = 1"),
     Case("RL311", "optim.epochs", "2", "ratio = none\ngate = none\noptim.updates_per_batch = 1"),
-    Case("RL311", "distribution", "on_policy", "distribution = max_lag(2)\nratio = token(current / rollout)\n" + LAGGED),
+    Case("RL311", "distribution", "on_policy",
+         "distribution = max_lag(2)\nratio = token(current / rollout)\n" + LAGGED),
     Case("RL312", "sampling.top_p", "0.8", "distribution = tis(2.0)"),
     Case("RL312", "sampling.top_k", "20"),
     Case("RL313", "system", "one_step_off on colocated", "distribution = max_lag(2)\nratio = token(current / rollout)",
@@ -125,47 +126,49 @@ def where(place, tmp_path, text, case):
     assert (line, underlined) == (line_of(tmp_path, text), case.marked or case.value)
 
 
+def on_top(case, *lines):
+    """A sound `base`, and a recipe `mine` on top of it with these lines."""
+    body = "\n".join(f"  {line}" for line in lines or (f"{case.path} = {case.value}",))
+    return f"recipe base extends quickstart {{\n{case.setup}\n}}\nrecipe mine extends base {{\n{body}\n}}\n"
+
+
 @every
 def test_the_setup_alone_is_clean_of_the_code(case, tmp_path):
     path = tmp_path / "case.rl"
-    path.write_text(f"import std.quickstart\nrecipe mine extends quickstart {{\n{case.setup}\n}}\n", encoding="utf-8")
-    assert case.code not in {d.code for d in check(resolve(str(path)))}
+    path.write_text("import std.quickstart\n" + on_top(case, "seed = 2"), encoding="utf-8")
+    assert case.code not in {d.code for d in check(resolve(str(path), "mine"))}
 
 
 @every
 def test_written_in_the_recipe(case, tmp_path):
-    text = f"recipe base extends quickstart {{\n{case.setup}\n}}\nrecipe mine extends base {{\n  {case.path} = {case.value}\n}}\n"
-    place, _ = marked(tmp_path, text, case.code)
+    place, _ = marked(tmp_path, on_top(case), case.code)
     where(place, tmp_path, f"  {case.path} = ", case)
 
 
 @every
 def test_written_in_the_parent(case, tmp_path):
-    text = f"recipe base extends quickstart {{\n{case.setup}\n}}\nrecipe parent extends base {{\n  {case.path} = {case.value}\n}}\n" \
-        "recipe mine extends parent { seed = 2 }\n"
+    text = on_top(case).replace("recipe mine", "recipe parent") + "recipe mine extends parent { seed = 2 }\n"
     place, _ = marked(tmp_path, text, case.code)
     where(place, tmp_path, f"  {case.path} = ", case)
 
 
 @every
 def test_written_in_a_profile(case, tmp_path):
-    text = f"recipe base extends quickstart {{\n{case.setup}\n}}\nrecipe mine extends base {{\n  profile p {{\n" \
-        f"    {case.path} = {case.value}\n  }}\n}}\n"
+    text = on_top(case, "profile p {", f"{case.path} = {case.value}", "}")
     place, _ = marked(tmp_path, text, case.code, profile="p")
-    where(place, tmp_path, f"    {case.path} = ", case)
+    where(place, tmp_path, f"  {case.path} = ", case)
 
 
 @every
 def test_written_on_the_command_line(case, tmp_path):
-    text = f"recipe mine extends quickstart {{\n{case.setup}\n}}\n"
-    place, found = marked(tmp_path, text, case.code, sets=["seed=2", f"{case.path}={case.value}"])
+    sets = ["seed=2", f"{case.path}={case.value}"]
+    place, _ = marked(tmp_path, on_top(case, "seed = 3"), case.code, sets=sets)
     assert place == ("--set", 2, case.marked or case.value)
 
 
 @constants
 def test_written_through_a_let(case, tmp_path):
-    text = f"let bad = {case.value}\nrecipe base extends quickstart {{\n{case.setup}\n}}\n" \
-        f"recipe mine extends base {{\n  {case.path} = bad\n}}\n"
+    text = f"let bad = {case.value}\n" + on_top(case, f"{case.path} = bad")
     place, found = marked(tmp_path, text, case.code)
     assert place[1:] == (line_of(tmp_path, f"  {case.path} = bad"), "bad")
     (definition,) = [label.span for label in found.labels if label.text == "defined here"]
@@ -174,8 +177,7 @@ def test_written_through_a_let(case, tmp_path):
 
 @constants
 def test_computed_from_a_let(case, tmp_path):
-    text = f"let zero = 0\nrecipe base extends quickstart {{\n{case.setup}\n}}\n" \
-        f"recipe mine extends base {{\n  {case.path} = zero + {case.value}\n}}\n"
+    text = "let zero = 0\n" + on_top(case, f"{case.path} = zero + {case.value}")
     place, found = marked(tmp_path, text, case.code)
     assert place[1:] == (line_of(tmp_path, f"  {case.path} = zero"), f"zero + {case.value}")
     assert [x.span.line for x in found.labels if x.text == "defined here"] == [line_of(tmp_path, "let zero")]
@@ -183,10 +185,9 @@ def test_computed_from_a_let(case, tmp_path):
 
 @every
 def test_every_finding_says_all_it_should(case, tmp_path):
-    _, found = marked(tmp_path, f"recipe base extends quickstart {{\n{case.setup}\n}}\n"
-                      f"recipe mine extends base {{\n  {case.path} = {case.value}\n}}\n", case.code)
+    _, found = marked(tmp_path, on_top(case), case.code)
     assert found.message.endswith(".") and found.why.endswith(".") and found.fix.endswith(".")
     assert all(label.text for label in found.labels)
     assert sum(label.primary for label in found.labels) == 1
-    assert found.severity == ("warning" if case.code.startswith("RL5") or case.path == "sampling.top_k" and
-                              case.code == "RL312" else "error")
+    mild = case.code.startswith("RL5") or (case.code, case.path) == ("RL312", "sampling.top_k")
+    assert found.severity == ("warning" if mild else "error")

@@ -174,8 +174,8 @@ def test_no_rule_knows_a_choice_by_name():
     names = {name for axis in discover.FAMILIES for name in discover.names(axis)} - EVERYDAY
     for file in (*files(), *(Path(rldsl.compiler.__file__).with_name(n) for n in ("facts.py", "clash.py"))):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        docs = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, (ast.Module, ast.FunctionDef, ast.ClassDef))
-                and ast.get_docstring(n)}
+        documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
+        docs = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, documented) and ast.get_docstring(n)}
         for n in ast.walk(tree):
             if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in docs:
                 assert not names & set(re.findall(r"\w+", n.value)), f"{file.name}: {n.value!r}"
