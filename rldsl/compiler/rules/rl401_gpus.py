@@ -23,17 +23,22 @@ LARGEST_LAYOUT = 1024
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """The roles against the cluster, then each layout against its role. Unknown numbers refuse nothing."""
+    """The roles against the cluster, then layouts against their role, one finding a role.
+
+    Unknown numbers refuse nothing.
+    """
     total, pools = devices(recipe), recipe.placement.choice.pools()
     if recipe.settings.cluster.where == "local":
         return
     if total is not None and sum(pools.values()) > total:
         yield _too_many(recipe, pools, total)
         return
+    refused = set()
     for role, settings in LAYOUTS:
         have = pools.get(role, total)
         need = _product(recipe, settings)
-        if have is not None and have % need:
+        if have is not None and have % need and role not in refused:
+            refused.add(role)
             yield _misfit(recipe, role, have, settings, need)
 
 
