@@ -118,7 +118,8 @@ def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
 def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str]) -> Recipe | None:
     line, complete = ancestors(recipe, project.scope, project.report)
     draft = Draft(Trail(project.texts))
-    for layer in _layers(line, recipe, project, profile, sets, complete):
+    layers = _layers(line, recipe, project, profile, sets, complete)
+    for layer in layers:
         lay(draft, layer, project.report)
     follow(draft, project.report)
     parts: dict[str, Any] = {}
@@ -135,7 +136,8 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
         return None
     spans = {axis: e.span for axis, e in draft.axes.items()}
     whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
-                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project))
+                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project),
+                   layers=tuple((layer.how, layer.recipe) for layer in layers))
     if made.evidence.baseline is not None:
         reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
     refuse_unread(whole, [r.name for r in line], project.report)
