@@ -86,7 +86,7 @@ class _Uploader:
             if last:
                 self.upload.close(*_ending(self.folder))
             return not self.upload.state.owed
-        except Exception as error:  # noqa: BLE001  whatever a tracker does, the journal stays and is tried again
+        except Exception as error:
             traceback.print_exc()
             self.upload = None
             message = f"{type(error).__name__}: {error}"[:500]
