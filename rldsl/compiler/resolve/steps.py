@@ -98,11 +98,19 @@ def _read(path: str, sets: Sequence[str], root: Path | None) -> Project:
 def _raise(project: Project) -> None:
     """Raises what was found: each finding once, and none that only follows from a syntax error."""
     found = list(dict.fromkeys(project.report.found))
-    if project.loaded.syntax_errors:
-        found = [d for d in found if d.code not in ("RL202", "RL207") and "there is no recipe" not in d.message]
+    syntax = project.loaded.syntax_errors
+    if syntax:
+        wrong = {label.span for d in syntax for label in d.labels if label.primary}
+        found = [d for d in found if d in syntax or not _follows(d, wrong)]
     if found:
         uses = _uses(project)
         raise RecipeError([_with_let(d, uses) for d in found])
+
+
+def _follows(d: Diagnostic, wrong: set[Span]) -> bool:
+    """Whether a finding may only be there because of syntax errors: something is missing, or its text is wrong."""
+    return d.code in ("RL202", "RL207") or d.message.startswith("There is no recipe") \
+        or any(label.primary and label.span in wrong for label in d.labels)
 
 
 def _uses(project: Project) -> dict[Span, Span]:
