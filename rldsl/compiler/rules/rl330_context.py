@@ -14,8 +14,8 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, place, sampler
-from ..models import context_of
 from ..recipe import Recipe
+from ..shapes import context_of
 
 CODE = "RL330"
 

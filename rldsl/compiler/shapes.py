@@ -38,7 +38,7 @@ def shape(spec: str, base: Path) -> Shape | None:
 
 
 def context_of(policy: str, base: Path) -> tuple[int, str] | None:
-    """A model's context in tokens and where that is known from; None where it is not known."""
+    """A model's context in tokens and where that is known from; None, which refuses nothing, where it is not."""
     found = shape(policy, base)
     if found is None or found.context is None:
         return None
@@ -71,6 +71,7 @@ def _toy(layers: int, width: int) -> Shape:
 
 
 TOY_VOCABULARY, TOY_CONTEXT = 97, 512
+"""Ids of the toy models' character tokenizer, and the tokens they are made for."""
 
 
 def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
@@ -89,6 +90,7 @@ NAMED: dict[str, tuple[int, int, int, int, int, int, int, bool, int]] = {
     "qwen2.5-14b": (5120, 48, 40, 8, 128, 13824, 152064, False, 131072),
     "qwen2.5-32b": (5120, 64, 40, 8, 128, 27648, 152064, False, 131072),
     "qwen2.5-72b": (8192, 80, 64, 8, 128, 29568, 152064, False, 131072),
+    "qwen2.5-math-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 4096),
     "qwen3-0.6b": (1024, 28, 16, 8, 128, 3072, 151936, True, 40960),
     "qwen3-1.7b": (2048, 28, 16, 8, 128, 6144, 151936, True, 40960),
     "qwen3-4b": (2560, 36, 32, 8, 128, 9728, 151936, True, 40960),
