@@ -26,14 +26,14 @@ CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECT
 def advantage(run: Run, work: Work, node: Node) -> None:
     """Rewards, filters, advantages and corrections over the whole batch."""
     before, scored = work.groups(), len(work.table.lengths)
+    work.counts.update({"groups/kept": len(before)})
+    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     if not before:
         return
     settled = settle(run.objective, work.table)
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = settled.batch, settled.statistics
     work.dropped(before, LEFT)
-    work.counts.update({"groups/kept": len(before)})
-    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
     for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
