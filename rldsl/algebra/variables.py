@@ -22,16 +22,34 @@ KL_EXACT = Var("kl_exact", TOKEN, r"\mathrm{KL}_t(\pi_\theta\Vert\pi_{\mathrm{re
 VALUE = Var("values", TOKEN, r"V_t", "Vₜ")
 """The critic's value before each action token, a constant in the policy's objective."""
 ADVANTAGE = Var("advantage", TOKEN, r"A_t", "Aₜ")
+WEIGHT = Var("weight", TOKEN, r"w_t", "wₜ")
+"""The reduction's weight, constant over the whole update."""
+CORRECTION = Var("correction", TOKEN, r"d_t", "dₜ")
+"""The distribution's factor, constant over the whole batch."""
 REWARD = Var("reward", RESPONSE, r"R_i", "Rᵢ")
 """The response's total reward after the feedback algebra."""
-TOKEN_REWARD = Var("token_reward", TOKEN, r"r_t", "rₜ")
+TOKEN_REWARD = Var("token_reward", TOKEN, r"R_t", "Rₜ")
 """Reward per token: REWARD on the last token, plus whatever feedback places per token."""
 CORRECT = Var("correct", RESPONSE, r"c_i", "cᵢ")
 """The verifiable term's score, before any shaping: what group filters look at."""
 LENGTH = Var("length", RESPONSE, r"T_i", "Tᵢ")
 """Action tokens in the response."""
+RESPONSES = Var("responses", RESPONSE, r"1", "1")
+"""1 for every response: sums of it count responses."""
 TRUNCATED = Var("truncated", RESPONSE, r"\mathrm{trunc}_i", "truncᵢ")
 """1 where the response ended because a limit was reached."""
 VERSION = Var("versions", TOKEN, r"v_t", "vₜ")
 """The weight version that sampled the token."""
 TRAINER_VERSION = Var("trainer_version", UPDATE, r"v_\theta", "v_θ")
+MAX_TOKENS = Var("max_tokens", UPDATE, r"L", "L")
+"""The sampler's limit on a response's length; the compiler puts the number in its place."""
+LAST = Var("last", TOKEN, r"[t=T_i]", "[t=Tᵢ]")
+"""1 on a response's last action token: where a reward for the whole response lands."""
+SCORES = Var("scores", RESPONSE, r"S_i", "Sᵢ")
+"""What the feedback's sources together gave the response; `reward` in probe's input."""
+
+
+def score(label: str) -> Var:
+    """The score of one feedback source, response grain."""
+    latex = label.replace("_", r"\_")
+    return Var(f"score.{label}", RESPONSE, rf"s^{{\mathrm{{{latex}}}}}_i", f"s[{label}]ᵢ")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,6 +17,8 @@ class Choice:
 
     The file's name is the choice's name in the language; the class in it is found by its base. `positional`
     says how many leading fields may be given without a name. `version` rises when a shipped meaning changes.
+    `needs` and `gives` are sets of traits, or a property where they depend on the parameters; `decided_by` then
+    names the parameter: {trait: parameter}. Diagnostics point at it.
     """
 
     axis: ClassVar[str] = ""
@@ -22,10 +26,15 @@ class Choice:
     version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Trait]] = frozenset()
     gives: ClassVar[frozenset[Trait]] = frozenset()
+    decided_by: ClassVar[Mapping[Trait, str]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.needs, cls.gives = frozenset(cls.needs), frozenset(cls.gives)
+        for traits in ("needs", "gives"):
+            if not isinstance(getattr(cls, traits), property):
+                setattr(cls, traits, frozenset(getattr(cls, traits)))
+        inherited = (getattr(c, "decided_by", {}) for c in reversed(cls.__mro__))
+        cls.decided_by = {trait: parameter for part in inherited for trait, parameter in part.items()}
         dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
@@ -38,6 +47,10 @@ class Choice:
         """Bounds between this choice's own parameters: {parameter: what must hold}. Reported as RL204."""
         return {}
 
+    def unread(self) -> dict[str, str]:
+        """Parameters that these other values leave without effect: {parameter: what would read it}. RL208 if written."""
+        return {}
+
     @property
     def name(self) -> str:
         """The name in the language: the file's name."""
@@ -48,8 +61,11 @@ class Choice:
 class Example:
     """A worked number: the choice with `params`, on a tiny batch, must give `expect`.
 
-    `batch` holds what `probe` takes per response, `expect` maps an output of probe (advantage, ratio, weight,
-    correction, gradient, objective, reward, kept) to its value; see tests/conformance.
+    `batch` holds what `probe` takes per response (for a source: text and answer; for a schedule: events). `expect`
+    maps an output to its value: objective; or per response advantage, ratio, weight, correction, gradient (lists
+    per token, or one number that every token has), reward, kept; for a source scores; for a schedule actions.
+    The other axes are `monte_carlo`, `token(current / old)`, gate `none`, `sequence_sum`, `on_policy` unless
+    `beside` says otherwise.
     """
 
     says: str
@@ -58,4 +74,22 @@ class Example:
     expect: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
     """Other axes where the example needs something other than the plain ones, as recipe text."""
+    trainer_version: int | None = None
     tolerance: float = 1e-6
+
+
+def tokens(*ratios: float, reward: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A response with one token per ratio, current/old and current/rollout alike, for examples."""
+    n = len(ratios)
+    return {"prompt": "p", "reward": reward, "logp_current": [math.log(r) - 1.0 for r in ratios],
+            "logp_old": [-1.0] * n, "logp_rollout": [-1.0] * n, **more}
+
+
+def one_token(ratio: float = 1.0, reward: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A response of one token, for examples."""
+    return tokens(ratio, reward=reward, **more)
+
+
+def rewards(*values: float | None, prompt: str = "p") -> list[dict[str, Any]]:
+    """One single-token response per reward, all siblings of one prompt, at ratio 1, for examples."""
+    return [{**one_token(reward=0.0), "prompt": prompt, "reward": v} for v in values]

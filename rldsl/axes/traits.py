@@ -1,4 +1,8 @@
-"""What choices need from one another and give to one another. Checks read these, never names."""
+"""What choices need from one another and give to one another. Checks read these, never names.
+
+What a choice needs of the *batch* (old log-probs, a reference, values) is not listed here: it is read off the
+variables in its formula.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Trait:
-    """A property that one choice gives and another needs; `text` completes “this needs …”."""
+    """A property that one choice gives and another needs; `text` completes “… needs …” and “… gives …”."""
 
     name: str
     text: str
@@ -15,10 +19,22 @@ class Trait:
 
 SIBLINGS = Trait("siblings", "at least two responses to the same prompt")
 RATIO = Trait("ratio", "an importance ratio to bound")
-SCORES = Trait("scores", "a score per response")
 CORRECTNESS = Trait("correctness", "a correctness term that can be told apart from shaping")
 VALUES = Trait("values", "a value estimate per token from a critic")
 TOKEN_ADVANTAGE = Trait("token_advantage", "an advantage that may differ inside a response")
-TOKEN_REWARD_READ = Trait("token_reward_read", "an advantage that reads a reward at every token")
-RESPONSE_TERM = Trait("response_term", "a term of one value per response")
+TOKEN_REWARDS = Trait("token_rewards", "an advantage that reads a reward at every token")
 LENGTH_LIMIT = Trait("length_limit", "a known limit on the response's length")
+ROLLOUT_LOGPS = Trait("rollout_logps", "the log-prob and the weight version of every sampled token")
+RESPONSE_TERM = Trait("response_term", "a term with one value per response")
+
+GROUP_OUTCOMES = Trait("group_outcomes", "a filter on the outcomes of live groups")
+MULTIPLIES_KAPPA = Trait("multiplies_kappa", "a weight that contains κ = π_old/μ as a factor")
+FRESH_DATA = Trait("fresh_data", "data made by the weights that the update starts from")
+SEPARATE_DEVICES = Trait("separate_devices", "devices of their own for sampling and for training")
+ASSERTS_FRESH = Trait("asserts_fresh", "the assertion that data was made by the current weights")
+BOUNDS_LAG = Trait("bounds_lag", "a bound on how old the data may be")
+PROXIMAL = Trait("proximal", "a term that holds the policy near the one that made the data")
+REFERENCE_KL = Trait("reference_kl", "a KL to the reference policy")
+TRUNCATION_RULE = Trait("truncation_rule", "a treatment of responses that hit a limit")
+TOKEN_WEIGHTED = Trait("token_weighted", "a reduction in which every token weighs the same")
+SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one value per response")

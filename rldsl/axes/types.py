@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Callable
+from typing import Annotated, Any
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,6 @@ Natural = Annotated[int, Bound(ge=0)]
 Seconds = Annotated[float, Bound(gt=0), Unit("seconds")]
 Bytes = Annotated[int, Bound(ge=1), Unit("bytes")]
 Check = Callable[[Any], str | None]
+
+NUMERATORS = ("current",)
+DENOMINATORS = ("old", "rollout")

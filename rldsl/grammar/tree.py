@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Union
+from typing import Literal
 
 from rldsl.diagnostics import Span
-
 
 # ── expressions ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -113,7 +112,7 @@ class Path:
         return ".".join(p.name + (f"[{p.index}]" if p.index is not None else "") for p in self.parts)
 
 
-Expr = Union[Number, String, Constant, Name, Call, ListExpr, Range, Unary, Binary, Path]
+Expr = Number | String | Constant | Name | Call | ListExpr | Range | Unary | Binary | Path
 
 
 # ── statements ───────────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +236,7 @@ class Pipeline:
     name_span: Span
 
 
-Statement = Union[Import, Let, Recipe, Sweep, Ablate, Pipeline]
+Statement = Import | Let | Recipe | Sweep | Ablate | Pipeline
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+# Two commands do everything on a fresh machine: `make quickstart` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip --disable-pip-version-check --quiet
+
+.PHONY: quickstart test lint clean bench
+
+quickstart: $(VENV)/.base
+	$(BIN)/rldsl compile recipes/quickstart.rl
+	$(BIN)/rldsl run recipes/quickstart.rl
+
+test: $(VENV)/.dev
+	$(BIN)/ruff check rldsl tests benchmarks
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
+
+# constraints.txt makes two installs equal; torch first, so that no other package decides which build is taken.
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .rldsl runs mlflow.db

@@ -1,0 +1,5 @@
+"""`python -m rldsl`."""
+
+from rldsl.cli.main import main
+
+raise SystemExit(main())

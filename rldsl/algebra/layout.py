@@ -1,0 +1,77 @@
+"""Which token belongs to which response, group, turn: the shape of a flat, ragged batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .expr import GRAINS, GROUP, PAIR, RESPONSE, SEGMENT, TOKEN, TURN, UPDATE
+
+
+@dataclass(eq=False)
+class Layout:
+    """Sizes per grain and maps from each finer grain to each coarser one.
+
+    `maps[fine, coarse][i]` is the unit of `coarse` that unit i of `fine` lies in. Tokens of a response are
+    contiguous and in order. Derived maps are composed on first use. Two layouts are equal only if they are the
+    same object, so that evaluators may keep what they derive from one.
+    """
+
+    sizes: dict[str, int]
+    maps: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+
+    def index(self, fine: str, coarse: str) -> list[int]:
+        """For each unit of `fine`, the unit of `coarse` it lies in. KeyError where the batch has no such grain."""
+        if (fine, coarse) not in self.maps:
+            self.maps[fine, coarse] = self._derive(fine, coarse)
+        return self.maps[fine, coarse]
+
+    def _derive(self, fine: str, coarse: str) -> list[int]:
+        if fine == coarse:
+            return list(range(self.size(fine)))
+        if coarse == UPDATE:
+            return [0] * self.size(fine)
+        for middle in GRAINS[GRAINS.index(fine) + 1:GRAINS.index(coarse)]:
+            if (fine, middle) in self.maps and (middle, coarse) in self.maps:
+                second = self.maps[middle, coarse]
+                return [second[m] for m in self.maps[fine, middle]]
+        raise KeyError(f"this batch has no {coarse}s for {fine}s")
+
+    def size(self, grain: str) -> int:
+        """How many units of a grain there are."""
+        if grain not in self.sizes:
+            raise KeyError(f"this batch has no {grain}s")
+        return self.sizes[grain]
+
+    def lengths(self, over: str = RESPONSE) -> list[int]:
+        """Tokens in each unit of `over`."""
+        out = [0] * self.size(over)
+        for unit in self.index(TOKEN, over):
+            out[unit] += 1
+        return out
+
+
+def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int] | None = None,
+           turns: Sequence[Sequence[int]] | None = None, segments: Sequence[Sequence[int]] | None = None) -> Layout:
+    """The layout of responses with `lengths` action tokens, in `groups` (any labels, renumbered in order seen).
+
+    `turns[i]` and `segments[i]` label each token of response i; `pairs[i]` the pair of response i.
+    """
+    owner = [i for i, n in enumerate(lengths) for _ in range(n)]
+    sizes = {TOKEN: len(owner), RESPONSE: len(lengths), UPDATE: 1}
+    maps: dict[tuple[str, str], list[int]] = {(TOKEN, RESPONSE): owner}
+    sizes[GROUP], maps[RESPONSE, GROUP] = _renumber(groups)
+    if pairs is not None:
+        sizes[PAIR], maps[RESPONSE, PAIR] = _renumber(pairs)
+    for grain, labels in ((TURN, turns), (SEGMENT, segments)):
+        if labels is not None:
+            keys = [(i, label) for i, row in enumerate(labels) for label in row]
+            sizes[grain], maps[TOKEN, grain] = _renumber(keys)
+            maps[grain, RESPONSE] = [i for i, _ in dict.fromkeys(keys)]
+    return Layout(sizes, maps)
+
+
+def _renumber(labels: Sequence) -> tuple[int, list[int]]:
+    numbers: dict = {}
+    index = [numbers.setdefault(label, len(numbers)) for label in labels]
+    return len(numbers), index

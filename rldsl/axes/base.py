@@ -1,0 +1,296 @@
+"""One base class per kind of choice: the question its axis answers, and with what.
+
+A choice answers with expressions over `rldsl.algebra.variables`. Everything the compiler must provide for it
+(a critic, a reference model, the old policy's log-probs) is read off those expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rldsl.algebra.expr import RESPONSE, Const, Expr, mean, ratio_of, total
+from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
+
+from .choice import Choice
+from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
+from .types import Policies
+
+# ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
+
+@dataclass(frozen=True)
+class Scorer:
+    """A function `(text, answer, metadata, **options) -> float | None`, by dotted name "pkg.mod:fn"."""
+
+    function: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class Source(Choice):
+    """A score per response, computed from its text in a killable subprocess."""
+
+    axis = "feedback"
+
+    def scorer(self) -> Scorer:
+        """Which function scores a response. None from it means “no score”, never 0."""
+        raise TypeError(f"{self.name} names no scorer")
+
+
+class Shaping(Choice):
+    """A reward computed from the batch's own numbers: per response, per token, or both."""
+
+    axis = "feedback"
+
+    def shape(self) -> Expr | None:
+        """Response-grain reward added to the scores, or None."""
+        return None
+
+    def per_token(self) -> Expr | None:
+        """Token-grain reward, or None."""
+        return None
+
+    def limit(self) -> int | None:
+        """The response length in tokens that the term is about; None where it names none."""
+        return None
+
+
+class RewardFilter(Choice):
+    """Takes responses out of the loss and the denominators."""
+
+    axis = "feedback"
+
+    def stays(self) -> Expr:
+        """Response-grain 1/0: whether the response stays."""
+        raise TypeError(f"{self.name} says nothing about who stays")
+
+    def before_statistics(self) -> bool:
+        """Whether the response also leaves the group's statistics."""
+        return False
+
+
+def kl_estimate(d: Expr, estimator: str) -> Expr:
+    """A KL from the sampled token, `d` = log π − log π_ref: k1 d, k2 d²/2, k3 e^−d − 1 + d (the exponent bounded).
+
+    Source: Schulman, "Approximating KL divergence" (2020).
+    """
+    return {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
+
+
+# ── sampling ─────────────────────────────────────────────────────────────────────────────────────────
+
+class Sampler(Choice):
+    """Which trajectories exist for a prompt, and how a token is drawn.
+
+    Concrete samplers carry the shared options temperature, top_p, top_k, max_tokens, stop as parameters.
+    """
+
+    axis = "sampling"
+    decided_by = {ROLLOUT_LOGPS: "temperature", LENGTH_LIMIT: "max_tokens"}
+
+    @property
+    def gives(self) -> frozenset[Trait]:
+        """A greedy token has no density, so its recorded log-prob says nothing."""
+        siblings = {SIBLINGS} if self.siblings() > 1 else set()
+        recorded = {ROLLOUT_LOGPS} if self.temperature > 0 else set()
+        return frozenset({LENGTH_LIMIT} | siblings | recorded)
+
+    def siblings(self) -> int:
+        """Responses per prompt."""
+        return 1
+
+
+class SamplingStage(Choice):
+    """A stage after `|`: looks at whole finished groups."""
+
+    axis = "sampling"
+
+    def keeps(self) -> Expr:
+        """Group-grain 1/0: whether the group is kept."""
+        raise TypeError(f"{self.name} says nothing about who is kept")
+
+    def rounds(self) -> int | None:
+        """Most sampling rounds to refill the batch; None has no bound."""
+        return None
+
+    def when_exhausted(self) -> str:
+        """What happens when the rounds are used up: "error" or "short_batch"."""
+        return "error"
+
+
+# ── advantage ────────────────────────────────────────────────────────────────────────────────────────
+
+class Estimator(Choice):
+    """Turns rewards into a coefficient per token, once over the whole batch."""
+
+    axis = "advantage"
+
+    def estimate(self) -> Expr:
+        """The advantage, at response or token grain."""
+        raise TypeError(f"{self.name} estimates nothing")
+
+    def value_target(self) -> Expr | None:
+        """Token-grain regression target of the critic, or None where there is no critic."""
+        return None
+
+
+class AdvantageStage(Choice):
+    """A stage after `|`: transforms another estimator's advantage."""
+
+    axis = "advantage"
+
+    def transform(self, advantage: Expr) -> Expr:
+        """The new advantage."""
+        raise TypeError(f"{self.name} transforms nothing")
+
+
+# ── ratio ────────────────────────────────────────────────────────────────────────────────────────────
+
+class Ratio(Choice):
+    """Which probabilities are compared, and at what grain."""
+
+    axis = "ratio"
+
+    def ratio(self) -> Expr | None:
+        """r, with gradient through the current policy; None means r ≡ 1."""
+        raise TypeError(f"{self.name} compares nothing")
+
+
+def log_ratio(pair: Policies) -> Expr:
+    """ℓ minus the log-prob of the pair's second policy, per token."""
+    return LOGP - {"old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[pair.denominator]
+
+
+def mismatch(grain: str = "token") -> Expr:
+    """κ = π_old/μ per token, or over the response as `product` = exp(Σ log κ) or `geometric` = exp(mean log κ)."""
+    log_kappa = LOGP_OLD - LOGP_ROLLOUT
+    return ratio_of({"token": lambda: log_kappa, "product": lambda: total(log_kappa, RESPONSE),
+                     "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
+
+
+# ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
+
+class Gate(Choice):
+    """What happens to an update that strays."""
+
+    axis = "gate"
+
+    def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:
+        """The term that is maximised, before weights. `r` is None with `ratio = none`."""
+        raise TypeError(f"{self.name} has no term")
+
+    def bounds(self) -> dict[str, float]:
+        """{parameter: how far from 1 the ratio may go}, for every bound that a ratio can reach."""
+        return {}
+
+
+def around_one(low: float, high: float) -> dict[str, float]:
+    """The bounds 1 − low and 1 + high on a ratio; it is never below 0, so `low: 1` bounds nothing."""
+    return {"low": low, "high": high} if low < 1 else {"high": high}
+
+
+class Regulariser(Choice):
+    """A term added to the gate with `+`; reduced with the recipe's own weights, never with the distribution's."""
+
+    axis = "gate"
+
+    def bonus(self, r: Expr | None) -> Expr:
+        """Token-grain term added to the objective (a penalty is negative). `r` is None with `ratio = none`."""
+        raise TypeError(f"{self.name} adds nothing")
+
+
+# ── reduction ────────────────────────────────────────────────────────────────────────────────────────
+
+class Reduction(Choice):
+    """Who gets how much say: the weight of every token in the whole update."""
+
+    axis = "reduction"
+    uniform_groups: Literal["count", "exclude"] = "count"  # whether groups whose advantages are all 0 stay in denominators
+
+    def weight(self, live: Expr) -> Expr:
+        """Token weights. `live` is 1 for each response that counts in the denominators, else 0 (response grain)."""
+        raise TypeError(f"{self.name} weighs nothing")
+
+
+# ── distribution ─────────────────────────────────────────────────────────────────────────────────────
+
+class Distribution(Choice):
+    """Corrects for engine mismatch and policy lag, or says which data may be used."""
+
+    axis = "distribution"
+
+    def correction(self) -> Expr:
+        """A constant factor per token."""
+        return Const(1.0)
+
+    def stays(self) -> Expr | None:
+        """Response-grain 1/0: whether the response may be used; None where every one may."""
+        return None
+
+
+# ── system ───────────────────────────────────────────────────────────────────────────────────────────
+
+@dataclass(frozen=True)
+class Event:
+    """What happened: "start", "sampled" (a batch is complete), "updated" (a batch was trained), "published"."""
+
+    kind: str
+    batch: int = 0
+    updates: int = 0
+
+
+@dataclass(frozen=True)
+class Action:
+    """What to do: "sample" batch n, "train" batch n, "publish" the trainer's weights."""
+
+    kind: str
+    batch: int = 0
+
+
+class Schedule(Choice):
+    """When data is made and used: pure functions on events, with their state in the checkpoint."""
+
+    axis = "system"
+
+    def overlaps(self) -> bool:
+        """Whether sampling goes on while the trainer trains."""
+        return False
+
+    def lag(self) -> int | None:
+        """Most batches by which data can be older than the trainer; None is no bound."""
+        return 0
+
+    def initial(self) -> dict[str, Any]:
+        """The state before the first event; JSON values only."""
+        return {}
+
+    def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
+        """The new state and what to do now."""
+        raise TypeError(f"{self.name} schedules nothing")
+
+
+class Placement(Choice):
+    """Where sampling and training run."""
+
+    axis = "system"
+
+    def shared(self) -> bool:
+        """Whether one device pool does both, in turn."""
+        raise TypeError(f"{self.name} places nothing")
+
+    def pools(self) -> dict[str, int]:
+        """{role: devices} where the roles "rollout" and "train" have their own; a parameter of that name says it."""
+        return {}
+
+
+class Optimizer(Choice):
+    """A member of the `optim` block's optimizer family."""
+
+    axis = "optimizer"
+
+    def factory(self) -> tuple[str, dict[str, Any]]:
+        """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
+        raise TypeError(f"{self.name} builds nothing")
+
+    def slots(self) -> int:
+        """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""
+        return 0

@@ -1,0 +1,54 @@
+"""Hold the policy near another one with a KL penalty in the loss.
+
+Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled token:
+k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio, with or
+without its gradient, to correct for off-policy samples.
+Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence" (2020).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rldsl.algebra.expr import Expr, sg
+from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT
+from rldsl.axes.base import Regulariser, kl_estimate
+from rldsl.axes.choice import Example, one_token
+from rldsl.axes.traits import PROXIMAL, RATIO, REFERENCE_KL
+from rldsl.axes.types import NonNegative
+
+
+class Kl(Regulariser):
+    positional = 1
+    decided_by = {REFERENCE_KL: "to", PROXIMAL: "to", RATIO: "weight"}
+    coef: NonNegative  # objective lost per nat
+    to: Literal["ref", "old", "rollout"] = "ref"  # the policy to stay near
+    estimator: Literal["k1", "k2", "k3", "exact"] = "k3"  # how the KL is taken
+    weight: Literal["none", "sg_ratio", "ratio"] = "none"  # factor on the estimate
+
+    @property
+    def gives(self) -> frozenset:
+        return frozenset({REFERENCE_KL if self.to == "ref" else PROXIMAL})
+
+    @property
+    def needs(self) -> frozenset:
+        return frozenset({RATIO} if self.weight != "none" else ())
+
+    def bonus(self, r: Expr | None) -> Expr:
+        other = {"ref": LOGP_REF, "old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[self.to]
+        kl = KL_EXACT if self.estimator == "exact" else kl_estimate(LOGP - other, self.estimator)
+        factor = {"none": lambda: 1.0, "sg_ratio": lambda: sg(r), "ratio": lambda: r}[self.weight]()
+        return -self.coef * (factor * kl)
+
+    def check(self) -> dict[str, str]:
+        if self.estimator == "exact" and self.to != "ref":
+            return {"estimator": "must be k1, k2 or k3 unless `to: ref`"}
+        return {}
+
+
+EXAMPLES = [
+    Example("k3 at π_ref/π = 2 is 2 − 1 − ln 2", {"coef": 1.0},
+            [one_token(reward=0.0, logp_ref=[-1.0 + 0.6931472])], {"objective": -0.3068528}),
+    Example("k2 at d = −ln 2", {"coef": 1.0, "estimator": "k2"}, [one_token(reward=0.0, logp_ref=[-0.3068528])],
+            {"objective": -0.2402265, "gradient": [[-0.6931472]]}),
+]

@@ -1,0 +1,27 @@
+"""Separate pools of devices for sampling and for training.
+
+Differs from `colocated`: the two can overlap, at the price of sending weights. On a cluster without GPUs the numbers
+count processes.
+Source: asynchronous RLHF, Noukhovitch et al. (arXiv:2410.18252); AReaL (arXiv:2505.24298), section 4.
+"""
+
+from __future__ import annotations
+
+from rldsl.axes.base import Placement
+from rldsl.axes.traits import SEPARATE_DEVICES
+from rldsl.axes.types import Count
+
+
+class Disaggregated(Placement):
+    gives = {SEPARATE_DEVICES}
+    rollout: Count  # devices that sample
+    train: Count  # devices that train
+
+    def shared(self) -> bool:
+        return False
+
+    def pools(self) -> dict[str, int]:
+        return {"rollout": self.rollout, "train": self.train}
+
+
+EXAMPLES: list = []

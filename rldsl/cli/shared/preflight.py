@@ -1,0 +1,70 @@
+"""Opens what a recipe names outside itself: the model, the training data, the evaluation tasks, every prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rldsl.compiler.compile import resolved
+from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import missing_for_run
+from rldsl.diagnostics import Diagnostic, RecipeError, at
+
+
+def preflight(recipe: Recipe, root: Path) -> list[Diagnostic]:
+    """What would stop a run before its first batch: missing settings, unreadable sources, prompts too long."""
+    found = missing_for_run(recipe.settings, recipe.span)
+    if found:
+        return found
+    tokenizer, context = _model(recipe, root, found)
+    for place, spec, split in _tasks(recipe):
+        task = _task(recipe, place, spec, split, root, found)
+        if task is not None and tokenizer is not None:
+            found += _lengths(recipe, place, task, tokenizer, context)
+    return found
+
+
+def _model(recipe: Recipe, root: Path, found: list[Diagnostic]) -> tuple[Any, int]:
+    from rldsl.backends.local.load import load_policy
+
+    spec = recipe.settings.model.policy
+    try:
+        policy, tokenizer = load_policy(str(root / spec) if (root / spec).is_dir() else spec,
+                                        resolved(recipe.settings)["dtype"], recipe.seed)
+    except RecipeError as error:
+        found += error.diagnostics
+        return None, 0
+    return tokenizer, recipe.settings.model.context or policy.architecture.context
+
+
+def _tasks(recipe: Recipe) -> list[tuple[str, str, str]]:
+    """(setting, task, split) for everything that prompts are taken from."""
+    held_out = [("evaluate.tasks", t.name, "held_out") for t in recipe.settings.evaluate.tasks]
+    return [("data.train", recipe.settings.data.train, "train"), *held_out]
+
+
+def _task(recipe: Recipe, place: str, spec: str, split: str, root: Path, found: list[Diagnostic]) -> Any:
+    from rldsl.environments.tasks import Columns, load_task
+
+    data = recipe.settings.data
+    columns = Columns(data.prompt, data.answer, data.template)
+    try:
+        return load_task(spec, split, seed=recipe.seed, columns=columns, root=root, span=recipe.where(place))
+    except RecipeError as error:
+        found += error.diagnostics
+        return None
+
+
+def _lengths(recipe: Recipe, place: str, task: Any, tokenizer: Any, context: int) -> list[Diagnostic]:
+    """RL408 where prompts and answers together pass the context; what cannot be encoded is reported as it is."""
+    limit = recipe.settings.model.max_prompt or context - recipe.sampling[0].choice.max_tokens
+    most = len(task) if place == "data.train" else min(len(task), recipe.settings.evaluate.problems)
+    try:
+        long = sum(len(tokenizer.encode(task[i].prompt)) > limit for i in range(most))
+    except RecipeError as error:
+        return list(error.diagnostics)
+    if not long or recipe.settings.data.too_long == "drop":
+        return []
+    return [at("RL408", f"{long} of {most} prompts of {task.name} are longer than {limit} tokens.", recipe.where(place),
+               why="A prompt is never cut: what is lost at either end changes the question.",
+               fix="Write data { too_long: drop }, raise model.max_prompt, or lower sampling's max_tokens.")]

@@ -1,0 +1,29 @@
+"""Runs every rule on a recipe. The directory `rules/` is the list of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+from rldsl.diagnostics import Diagnostic
+
+from . import rules
+from .recipe import Recipe
+
+Rule = Callable[[Recipe], Iterator[Diagnostic]]
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """The `check` function of every file in `rules/`, by file name."""
+    files = [f for folder in rules.__path__ for f in Path(folder).glob("[a-z]*.py")]
+    modules = [importlib.import_module(f"{rules.__name__}.{f.stem}") for f in sorted(files, key=lambda f: f.stem)]
+    return tuple(m.check for m in modules)
+
+
+def check(recipe: Recipe) -> list[Diagnostic]:
+    """Everything the rules find, errors and warnings, in file order; the same finding once."""
+    found = dict.fromkeys(d for rule in all_rules() for d in rule(recipe))
+    return sorted(found, key=lambda d: d.position)

@@ -1,0 +1,55 @@
+"""A finding about things that do not go together: every place underlined, the user's latest text as the main one."""
+
+from __future__ import annotations
+
+from rldsl.diagnostics import Diagnostic, Label, Span
+from rldsl.diagnostics.diagnostic import Severity
+
+from .recipe import Origin, Recipe
+
+COMMAND_LINE = "--set"
+Place = tuple[Span, str]
+"""Where something stands, and what to say about it there."""
+
+
+def clash(code: str, recipe: Recipe, message: str, *places: Place, why: str, fix: str,
+          severity: Severity = "error") -> Diagnostic:
+    """One finding. Of its places the one that was laid on top last is primary, the first of them on a tie."""
+    merged: dict[Span, str] = {}
+    for span, text in places:
+        merged[span] = f"{merged[span]}; {text}" if span in merged else text
+    primary = max(merged, key=lambda span: layer(recipe, span))
+    ordered = [primary, *(s for s in merged if s is not primary)]
+    labels = [Label(span, merged[span], span is primary) for span in ordered]
+    labels += [Label(definition, "defined here") for span in ordered for definition in _definitions(recipe, span)]
+    return Diagnostic(code, message, tuple(labels), why, fix, severity)
+
+
+def layer(recipe: Recipe, span: Span) -> int:
+    """Which layer wrote it: 3 `--set`, 2 a profile, 1 the recipe itself, 0 an ancestor or a default."""
+    if span.file == COMMAND_LINE:
+        return 3
+    for history in recipe.origins.values():
+        for step in history:
+            if step.span and contains(step.span, span):
+                return _rank(recipe, step)
+    return 0
+
+
+def _rank(recipe: Recipe, step: Origin) -> int:
+    if step.how == "profile":
+        return 2
+    return int(step.recipe == recipe.name)
+
+
+def contains(outer: Span, inner: Span) -> bool:
+    """Whether a region lies inside another one of the same file."""
+    return outer.file == inner.file and (outer.line, outer.column) <= (inner.line, inner.column) and (
+        inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+
+
+def _definitions(recipe: Recipe, span: Span) -> list[Span]:
+    """The `let`s that a value was computed from; a whole choice has too many values to say."""
+    if any(span == node.span for node in recipe.nodes()):
+        return []
+    return list(dict.fromkeys(place for use, place in recipe.lets.items() if contains(span, use)))

@@ -1,0 +1,146 @@
+"""What rules ask about a recipe: which choices give and need what, what their formulas read, how often it updates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Literal, get_args, get_origin
+
+from rldsl.algebra.expr import Const, Expr
+from rldsl.algebra.grain import variables
+from rldsl.algebra.simplify import is_zero, simplify
+from rldsl.algebra.variables import LOGP_ROLLOUT
+from rldsl.axes import discover
+from rldsl.axes.base import Regulariser, Sampler
+from rldsl.axes.choice import Choice
+from rldsl.axes.traits import PROXIMAL, Trait
+from rldsl.diagnostics import Span
+
+from .formulas import formulas
+from .recipe import Node, Recipe
+from .settings import hints
+
+# ── needs and gives ──────────────────────────────────────────────────────────────────────────────────
+
+
+def giving(recipe: Recipe, trait: Trait) -> list[Node]:
+    """The choices that give a trait."""
+    return [n for n in recipe.nodes() if trait in n.choice.gives]
+
+
+def needing(recipe: Recipe, trait: Trait) -> list[Node]:
+    """The choices that need a trait."""
+    return [n for n in recipe.nodes() if trait in n.choice.needs]
+
+
+def place(node: Node, trait: Trait) -> Span:
+    """The value that decides a trait, or the whole choice where none was written."""
+    return node.where(node.choice.decided_by.get(trait, ""))
+
+
+def said(node: Node) -> str:
+    """A choice as messages name it: `axis.name`."""
+    return f"`{node.choice.axis}.{node.name}`"
+
+
+def sampler(recipe: Recipe) -> Sampler:
+    """What samples: the first element of the sampling axis."""
+    return recipe.sampling[0].choice
+
+
+# ── what could be written instead ────────────────────────────────────────────────────────────────────
+
+
+def names(axis: str, role: type[Choice], *, gives: Trait | None = None, never_gives: Trait | None = None,
+          never_needs: Trait | None = None) -> str:
+    """The choices of an axis in a role that can give one trait and never give or need others, as a list in words."""
+    found = []
+    for name in discover.names(axis):
+        cls = discover.find(axis, name)
+        if issubclass(cls, role) and (gives is None or gives in _may(cls, "gives")) and (
+                never_gives not in _may(cls, "gives") and never_needs not in _may(cls, "needs")):
+            found.append(f"`{name}`")
+    return ", ".join(found)
+
+
+def _may(cls: type[Choice], kind: Literal["needs", "gives"]) -> Iterable[Trait]:
+    """The traits that some parameters of a choice can bring about."""
+    fixed = getattr(cls, kind)
+    return cls.decided_by if isinstance(fixed, property) else fixed
+
+
+def without(choice: Choice, trait: Trait) -> str:
+    """The word of the deciding parameter with which a choice no longer needs a trait, as `name: word`; or nothing."""
+    parameter = choice.decided_by.get(trait)
+    hint = hints(type(choice)).get(parameter)
+    for word in get_args(hint) if get_origin(hint) is Literal else ():
+        if trait not in dataclasses.replace(choice, **{parameter: word}).needs:
+            return f"{parameter}: {word}"
+    return ""
+
+
+# ── formulas ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def written(recipe: Recipe, node: Node) -> list[Expr]:
+    """The formulas of one choice as it writes them; without a ratio, r = 1 stands in for it."""
+    ratio = recipe.ratio.choice.ratio()
+    return list(formulas(node.choice, Const(1.0) if ratio is None else ratio).values())
+
+
+def stated(recipe: Recipe, node: Node) -> list[Expr]:
+    """The same, simplified: a term with coefficient 0 is gone."""
+    return [simplify(e) for e in written(recipe, node)]
+
+
+def reads(recipe: Recipe, node: Node) -> frozenset[str]:
+    """The names of what a choice's formulas read; a term with coefficient 0 reads nothing."""
+    return _names(stated(recipe, node))
+
+
+def mentions(recipe: Recipe, node: Node, *quantities: str) -> bool:
+    """Whether a choice names one of these in a formula of its own, also with coefficient 0.
+
+    A gate names what its ratio reads only through the ratio: that is the ratio's mention.
+    """
+    through = _names(written(recipe, recipe.ratio)) if node is not recipe.ratio else frozenset()
+    return bool((_names(written(recipe, node)) - through) & set(quantities))
+
+
+def reading(recipe: Recipe, *quantities: str) -> list[Node]:
+    """The choices that themselves read one of these."""
+    named = [n for n in recipe.nodes() if mentions(recipe, n, *quantities)]
+    return [n for n in named if reads(recipe, n) & set(quantities)]
+
+
+def _names(expressions: Iterable[Expr]) -> frozenset[str]:
+    return frozenset(v.name for e in expressions for v in variables(e))
+
+
+def accounted(recipe: Recipe) -> bool:
+    """Whether the ratio or a correction looks at the probability that a token was really sampled with."""
+    return any(LOGP_ROLLOUT.name in reads(recipe, n) for n in (recipe.ratio, *recipe.distribution))
+
+
+def proximal(recipe: Recipe) -> bool:
+    """Whether some term, not zero, holds the policy near the one that made the data."""
+    found = giving(recipe, PROXIMAL)
+    return any(not isinstance(n.choice, Regulariser) or not all(map(is_zero, stated(recipe, n))) for n in found)
+
+
+# ── time ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def updates(recipe: Recipe) -> int:
+    """Optimizer steps that one batch gives."""
+    return recipe.settings.optim.updates_per_batch * recipe.settings.optim.epochs
+
+
+def stale(recipe: Recipe) -> bool:
+    """Whether data can be older than the trainer when its batch begins."""
+    return recipe.schedule.choice.lag() != 0
+
+
+def plural(n: int, noun: str) -> str:
+    """A count with its noun: 1 GPU, 2 GPUs."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

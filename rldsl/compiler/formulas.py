@@ -1,0 +1,42 @@
+"""The formulas that one choice states, whatever its axis, as it writes them."""
+
+from __future__ import annotations
+
+from rldsl.algebra.expr import RESPONSE, Expr, Var
+from rldsl.algebra.variables import ADVANTAGE, LOGP
+from rldsl.axes import base
+from rldsl.axes.choice import Choice
+
+LIVE = Var("live", RESPONSE, "n_i", "nᵢ")
+"""1 for each response that counts in the denominators, else 0."""
+
+
+def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str, Expr]:
+    """{what it is: its formula}; `ratio` is the recipe's ratio, for the choices that use it."""
+    found = _stated(choice, ratio, live)
+    return {what: e for what, e in found.items() if e is not None}
+
+
+def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    match choice:
+        case base.Shaping():
+            return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
+        case base.RewardFilter():
+            return {"stays": choice.stays()}
+        case base.SamplingStage():
+            return {"keeps the group": choice.keeps()}
+        case base.Estimator():
+            return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
+        case base.AdvantageStage():
+            return {"advantage": choice.transform(ADVANTAGE)}
+        case base.Ratio():
+            return {"ratio": choice.ratio()}
+        case base.Gate():
+            return {"term": choice.term(ratio, ADVANTAGE, LOGP)}
+        case base.Regulariser():
+            return {"added to the objective": choice.bonus(ratio)}
+        case base.Reduction():
+            return {"weight": choice.weight(live)}
+        case base.Distribution():
+            return {"correction": choice.correction(), "stays": choice.stays()}
+    return {}

@@ -1,0 +1,197 @@
+"""From a typed recipe to the graph that a straightforward implementation would run.
+
+Nothing is saved here: each policy, critic or reference that a choice mentions gets its own forward, also with a
+coefficient of 0. The passes take away what the result does not need.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rldsl.algebra import variables as q
+from rldsl.algebra.expr import Expr
+from rldsl.algebra.grain import variables
+
+from .formulas import formulas
+from .graph import (
+    CORRECTION,
+    CRITIC_WEIGHTS,
+    PROMPTS,
+    REFERENCE_WEIGHTS,
+    ROLLOUT_WEIGHTS,
+    TRAJECTORIES,
+    VALUE_TARGET,
+    WEIGHTS,
+    Graph,
+    Node,
+)
+from .objective import Objective
+from .recipe import Recipe
+
+RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name)
+"""What sampling itself leaves behind."""
+CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
+"""What a forward of the current policy can give; with gradient inside the update."""
+FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
+            "current": (CURRENT, (WEIGHTS, REFERENCE_WEIGHTS))}
+"""{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start."""
+CHECKPOINT_EVERY = 10
+"""Batches between two checkpoints; the last batch always has one."""
+
+
+def build(recipe: Recipe, objective: Objective) -> Graph:
+    """The naive graph of a recipe."""
+    early = names(n.expr for n in objective.keeps)
+    asked = names(_mentioned(recipe))
+    forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
+    first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
+    later = [n for n in forwards if n not in first]
+    return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
+                  _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
+
+
+def names(expressions: Iterable[Expr | None]) -> frozenset[str]:
+    """The names of all variables in some expressions."""
+    return frozenset(v.name for e in expressions if e is not None for v in variables(e))
+
+
+def before_update(objective: Objective) -> frozenset[str]:
+    """The variables that are read before the update begins, corrections among them."""
+    o = objective
+    staged = [n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)]
+    return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, *staged])
+
+
+def in_update(objective: Objective) -> frozenset[str]:
+    """The variables that the update reads: its term, its regularisers and its weights."""
+    o = objective
+    return names([o.policy, o.weight, o.live, *(n.expr for n in o.regularisers)])
+
+
+def expanded(objective: Objective, wanted: frozenset[str]) -> frozenset[str]:
+    """`wanted` with the rewards replaced by what they are computed from."""
+    for name, formula in ((q.TOKEN_REWARD.name, objective.token_reward), (q.REWARD.name, objective.reward)):
+        if name in wanted:
+            wanted = wanted - {name} | names([formula])
+    return wanted
+
+
+def _mentioned(recipe: Recipe) -> Iterator[Expr]:
+    """Every formula of every choice as written, before any simplification."""
+    ratio = recipe.ratio.choice.ratio()
+    for node in recipe.nodes():
+        yield from formulas(node.choice, ratio).values()
+
+
+def _ordered(wanted: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in order if name in set(wanted))
+
+
+def _reads(wanted: frozenset[str], *also: str) -> tuple[str, ...]:
+    return (TRAJECTORIES, *also, *sorted(wanted - {TRAJECTORIES, *also}))
+
+
+def _sample(recipe: Recipe) -> Node:
+    sampler = recipe.sampling[0].choice
+    options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings()}
+    return Node("sample", "sample", (PROMPTS, ROLLOUT_WEIGHTS), (TRAJECTORIES, *RECORDED), "rollout", options)
+
+
+def _score(objective: Objective) -> Node:
+    correct = (q.CORRECT.name,) if objective.correct is not None else ()
+    scores = tuple(f"score.{s.label}" for s in objective.scores)
+    return Node("score", "score", (TRAJECTORIES,), (*scores, q.SCORES.name, *correct), "control")
+
+
+def _cut(recipe: Recipe) -> dict[str, Any]:
+    """How a training-side pass is cut into micro-batches."""
+    return {"micro_tokens": recipe.settings.cluster.micro_tokens, "share_prompts": False, "balance": False}
+
+
+def _forwards(recipe: Recipe, asked: frozenset[str], early: frozenset[str]) -> Iterator[Node]:
+    for policy, (gives, weights) in FORWARDS.items():
+        wants = _ordered(asked & early if policy == "current" else asked, gives)
+        if wants:
+            needed = weights if q.KL_EXACT.name in wants or len(weights) == 1 else weights[:1]
+            yield Node(f"logprob.{policy}", "logprob", (TRAJECTORIES, *needed), wants, "train",
+                       {**_cut(recipe), "policy": policy, "wants": list(wants)})
+
+
+def _value(recipe: Recipe, asked: frozenset[str]) -> Iterator[Node]:
+    if q.VALUE.name in asked:
+        yield Node("value", "value", (TRAJECTORIES, CRITIC_WEIGHTS), (q.VALUE.name,), "train",
+                   _cut(recipe))
+
+
+def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """One node a stage. `refill` names the node to go back to while prompts are missing."""
+    for index, (node, keep) in enumerate(zip(recipe.sampling[1:], objective.keeps, strict=True)):
+        options = {"stage": node.name, "index": index, "refill": "sample", "max_rounds": node.choice.rounds(),
+                   "exhausted": node.choice.when_exhausted()}
+        reads = _reads(expanded(objective, names([keep.expr])))
+        yield Node(f"filter.{index + 1}", "filter", reads, (TRAJECTORIES,), "control", options)
+
+
+def _advantage(objective: Objective) -> Node:
+    target = (VALUE_TARGET,) if objective.value_target is not None else ()
+    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *target)
+    return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
+
+
+def _advantage_reads(o: Objective) -> tuple[str, ...]:
+    own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction,
+                 *(n.expr for n in (*o.leaves_first, *o.leaves_later))])
+    return _reads(own - {q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
+
+
+def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node:
+    optim, critic = recipe.settings.optim, objective.value_target is not None
+    options = {**_cut(recipe), "updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
+               "wants": [q.LOGP.name, *_ordered(asked, CURRENT[1:])], "one_forward": False,
+               "skip_zero_rows": False, "critic": critic,
+               "value_clip": recipe.settings.critic.value_clip if critic else None}
+    written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
+    return Node("update", "update", _update_reads(objective, options), written, "train", options)
+
+
+def _update_reads(objective: Objective, options: Mapping[str, Any]) -> tuple[str, ...]:
+    models = [WEIGHTS]
+    own = in_update(objective) - set(CURRENT) | {CORRECTION}
+    if q.KL_EXACT.name in options["wants"]:
+        models.append(REFERENCE_WEIGHTS)
+    if options["critic"]:
+        models.append(CRITIC_WEIGHTS)
+        own |= {VALUE_TARGET} if options["value_clip"] is None else {VALUE_TARGET, q.VALUE.name}
+    return _reads(own, *models)
+
+
+def rewire(graph: Graph, objective: Objective) -> Graph:
+    """The graph with the reads of each node taken from the objective as it is now."""
+    update = graph.node("update")
+    wants = [q.LOGP.name, *(w for w in update.options["wants"] if w in in_update(objective) and w != q.LOGP.name)]
+    options = {**update.options, "wants": wants}
+    graph = graph.change("advantage", reads=_advantage_reads(objective))
+    return graph.change("update", reads=_update_reads(objective, options), options=options)
+
+
+def _after(recipe: Recipe) -> Iterator[Node]:
+    evaluate = recipe.settings.evaluate
+    yield Node("publish", "publish", (WEIGHTS,), (ROLLOUT_WEIGHTS,), "train",
+               {"shared": recipe.placement.choice.shared()})
+    if evaluate.tasks:
+        tasks = [{"name": t.name, "samples": t.samples or evaluate.samples} for t in evaluate.tasks]
+        yield Node("evaluate", "evaluate", (ROLLOUT_WEIGHTS,), ("evaluation",), "rollout",
+                   {"every": evaluate.every, "problems": evaluate.problems, "tasks": tasks})
+    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": CHECKPOINT_EVERY})
+
+
+def _plain(value: Any) -> Any:
+    """Parameters as JSON data."""
+    match value:
+        case dict():
+            return {k: _plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_plain(v) for v in value]
+    return value

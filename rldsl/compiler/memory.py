@@ -1,0 +1,79 @@
+"""A first estimate of memory: what each phase of a batch holds, summed over all devices, before any sharding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rldsl.axes.base import Optimizer
+
+from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, Graph
+from .recipe import Recipe
+from .shapes import Shape, shape
+
+FLOAT32 = 4
+"""Bytes; weights, gradients and optimizer states are kept in float32."""
+COMPUTE = {"bfloat16": 2, "float32": 4}
+
+Fact = tuple[str, str]
+
+
+def estimate(recipe: Recipe, graph: Graph, dtype: str) -> Iterator[Fact]:
+    """(what, how much) by role and phase; one line that says what is unknown where a size is."""
+    spec = recipe.settings.model.policy
+    found = shape(spec, Path(recipe.file).parent) if spec else None
+    if found is None:
+        yield "memory", "unknown: " + (f"nothing here says how large {spec} is" if spec else "model.policy is not set")
+        return
+    yield "parameters", f"about {_count(found.parameters)} ({spec})"
+    policy = _trained(found, recipe.settings.optim.optimizer)
+    yield "policy: weights, gradients, optimizer", amount(policy)
+    critic = reference = 0
+    if graph.readers(CRITIC_WEIGHTS):
+        critic = _trained(found, recipe.settings.critic.optimizer or recipe.settings.optim.optimizer)
+        yield "critic: weights, gradients, optimizer", amount(critic)
+    if graph.readers(REFERENCE_WEIGHTS):
+        reference = FLOAT32 * found.parameters
+        yield "reference: weights", amount(reference)
+    copy = COMPUTE[dtype] * found.parameters if dtype != "float32" else 0
+    if copy:
+        yield f"copy in {dtype} while it computes", amount(copy)
+    cache = _cache(recipe, found, COMPUTE[dtype])
+    resting = policy + critic + reference + copy
+    yield "while training, without activations", amount(resting)
+    if cache is None:
+        yield "key-value cache of one batch", "unknown: data.prompts is not set"
+    else:
+        yield "key-value cache of one batch, at full length", amount(cache)
+        yield "while sampling", amount(resting + cache)
+
+
+def _trained(s: Shape, optimizer: Optimizer | None) -> int:
+    return FLOAT32 * s.parameters * (2 + (optimizer.slots() if optimizer else 0))
+
+
+def _cache(recipe: Recipe, s: Shape, size: int) -> int | None:
+    """Keys and values of every response token, and of each prompt once."""
+    sampler, prompts = recipe.sampling[0].choice, recipe.settings.data.prompts
+    if prompts is None:
+        return None
+    answer = prompts * sampler.siblings() * sampler.max_tokens
+    question = prompts * (recipe.settings.model.max_prompt or 0)
+    return 2 * s.layers * s.kv_heads * s.head_width * size * (answer + question)
+
+
+def amount(size: float) -> str:
+    """Bytes in the largest unit that leaves a number above one."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB" if size < 1000 else f"{size:,.0f} TB"
+
+
+def _count(n: float) -> str:
+    for unit in ("", " thousand", " million"):
+        if n < 1000:
+            return f"{n:.3g}{unit}"
+        n /= 1000
+    return f"{n:.3g} billion"

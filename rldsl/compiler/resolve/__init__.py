@@ -1,0 +1,6 @@
+"""From the syntax tree to the typed recipe: files, inheritance, merging, typing, provenance."""
+
+from .load import sources
+from .steps import profiles, resolve, resolve_all
+
+__all__ = ["profiles", "resolve", "resolve_all", "sources"]

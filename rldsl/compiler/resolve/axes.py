@@ -1,0 +1,137 @@
+"""The expression of each axis becomes typed choices: pipes, sums, the reward algebra, `SCHEDULE on PLACEMENT`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rldsl.axes import base
+from rldsl.axes.choice import Choice
+from rldsl.compiler.recipe import Feedback, Product, Scaled, Sum, feedback_nodes
+from rldsl.grammar.tree import Binary, Expr, Number
+
+from .report import Report
+from .values import choice
+
+REWARD_ROLES = (base.Source, base.Shaping, base.RewardFilter)
+
+
+def terms(e: Expr, op: str) -> list[Expr]:
+    """The operands of a chain `a op b op c`, in written order."""
+    found: list[Expr] = []
+    while isinstance(e, Binary) and e.op == op:
+        found.append(e.right)
+        e = e.left
+    return [e, *reversed(found)]
+
+
+def _one(axis: str, role: type[Choice]) -> Callable:
+    def read(e: Expr, report: Report) -> dict[str, Any] | None:
+        node = choice(e, axis, role, report)
+        return node and {axis: node}
+    return read
+
+
+def _pipe(axis: str, first: type[Choice], stage: type[Choice]) -> Callable:
+    def read(e: Expr, report: Report) -> dict[str, Any] | None:
+        parts = terms(e, "|")
+        nodes = [choice(part, axis, stage if i else first, report) for i, part in enumerate(parts)]
+        return None if None in nodes else {axis: tuple(nodes)}
+    return read
+
+
+def _sum(axis: str, role: Any) -> Callable:
+    def read(e: Expr, report: Report) -> dict[str, Any] | None:
+        nodes = [choice(part, axis, role, report) for part in terms(e, "+")]
+        return None if None in nodes else {axis: tuple(nodes)}
+    return read
+
+
+def _gate(e: Expr, report: Report) -> dict[str, Any] | None:
+    nodes = [choice(part, "gate", (base.Gate, base.Regulariser), report) for part in terms(e, "+")]
+    if None in nodes:
+        return None
+    gates = [n for n in nodes if isinstance(n.choice, base.Gate)]
+    if len(gates) == 1:
+        return {"gate": gates[0], "regularisers": tuple(n for n in nodes if n is not gates[0])}
+    if gates:
+        report.add("RL203", "a recipe has one gate; the terms added to it are regularisers", gates[1].span,
+                   "a second gate", also=((gates[0].span, "the first gate"),), fix="keep one of them")
+    else:
+        report.add("RL203", "the gate axis needs a gate; regularisers are added to it", e.span,
+                   "only regularisers", fix="add a gate to the sum; `rldsl axes gate` lists them")
+    return None
+
+
+def _system(e: Expr, report: Report) -> dict[str, Any] | None:
+    if not (isinstance(e, Binary) and e.op == "on"):
+        report.add("RL203", "system is a schedule on a placement", e.span, "half of it",
+                   fix="write SCHEDULE on PLACEMENT; `rldsl axes system` lists both")
+        return None
+    schedule = choice(e.left, "system", base.Schedule, report)
+    placement = choice(e.right, "system", base.Placement, report)
+    return schedule and placement and {"schedule": schedule, "placement": placement}
+
+
+# ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
+
+def _feedback(e: Expr, report: Report) -> dict[str, Any] | None:
+    tree = _reward(e, report)
+    if tree is None:
+        return None
+    if not any(isinstance(n.choice, base.Source) for n in feedback_nodes(tree)):
+        report.add("RL203", "feedback needs a source of scores; shaping and filters are added to one", e.span,
+                   "no source", fix="add a source, such as those that `rldsl axes feedback` lists first")
+        return None
+    return {"feedback": tree}
+
+
+def _reward(e: Expr, report: Report) -> Feedback | None:
+    if isinstance(e, Binary) and e.op == "+":
+        parts = [_reward(part, report) for part in terms(e, "+")]
+        return None if None in parts else Sum(tuple(parts))
+    if isinstance(e, Binary) and e.op == "*":
+        return _product(e, report)
+    if isinstance(e, Binary):
+        report.add("RL203", f"reward terms are joined by `+` and `*`, not `{e.op}`", e.span, "no reward algebra",
+                   fix="to subtract a term, add it with a negative weight: a + -0.5 * b")
+        return None
+    return choice(e, "feedback", REWARD_ROLES, report)
+
+
+def _product(e: Expr, report: Report) -> Feedback | None:
+    """`w * a` weighs, `a * b` multiplies; a filter removes responses and cannot be weighed."""
+    operands = terms(e, "*")
+    weights = [x for x in operands if isinstance(x, Number)]
+    parts = [_reward(x, report) for x in operands if not isinstance(x, Number)]
+    if None in parts:
+        return None
+    filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, base.RewardFilter)]
+    for node in filters:
+        report.add("RL203", f"`{node.name}` removes responses and has no size that could be multiplied",
+                   node.span, "a filter, weighted", fix=f"add it: … + {node.name}")
+    if filters or not _plain(weights, report):
+        return None
+    whole = parts[0] if len(parts) == 1 else Product(tuple(parts))
+    return Scaled(math.prod(float(w.value) for w in weights), whole, weights[0].span) if weights else whole
+
+
+def _plain(weights: list[Number], report: Report) -> bool:
+    wrong = [w for w in weights if w.kind not in ("plain", "percent")]
+    for w in wrong:
+        report.add("RL203", "the weight of a reward term is a plain number", w.span, "wrong unit")
+    return not wrong
+
+
+READERS: dict[str, Callable[[Expr, Report], dict[str, Any] | None]] = {
+    "feedback": _feedback,
+    "sampling": _pipe("sampling", base.Sampler, base.SamplingStage),
+    "advantage": _pipe("advantage", base.Estimator, base.AdvantageStage),
+    "ratio": _one("ratio", base.Ratio),
+    "gate": _gate,
+    "reduction": _one("reduction", base.Reduction),
+    "distribution": _sum("distribution", base.Distribution),
+    "system": _system,
+}
+"""How each axis is read: its expression → the fields of `Recipe` it fills, or None once an error is reported."""

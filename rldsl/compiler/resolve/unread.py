@@ -1,0 +1,74 @@
+"""Settings that are written and that this combination never reads (RL208): no option is without effect.
+
+A setting that a recipe inherits and whose reader it replaced itself is left over, not wrong: it cannot be unwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rldsl.algebra.expr import Const
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import KL_EXACT, LOGP_REF
+from rldsl.axes.traits import VALUES
+from rldsl.compiler.formulas import formulas
+from rldsl.compiler.recipe import Origin, Recipe
+
+from .report import Report
+
+STAGES = ("default", "recipe", "profile", "--set")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads `settings` (a path, or a block with its dot), whether it is `there`, and what would be in words."""
+
+    settings: str
+    there: Callable[[], bool]
+    decided_by: tuple[str, ...]
+    would_read: str
+
+
+def readers(recipe: Recipe) -> Iterator[Reader]:
+    """The settings that not every recipe reads."""
+    s = recipe.settings
+    yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
+                 "an advantage that learns a value function")
+    for name in ("every", "samples", "problems"):
+        yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
+    yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
+                 "an MLflow server: track.mlflow")
+    yield Reader("model.reference", lambda: _reads_reference(recipe), ("gate", "feedback", "advantage"),
+                 "a KL to the reference policy")
+
+
+def _reads_reference(recipe: Recipe) -> bool:
+    ratio = recipe.ratio.choice.ratio() or Const(1.0)  # whether a gate can do without one is another rule's question
+    read = {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
+    return bool(read & {LOGP_REF.name, KL_EXACT.name})
+
+
+def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
+    """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
+    for reader in readers(recipe):
+        written = {path: history[-1] for path, history in recipe.origins.items()
+                   if path.startswith(reader.settings) and history and history[-1].span}
+        if not written or reader.there():
+            continue
+        for path, last in written.items():
+            if _after(last, reader, recipe, line):
+                report.add("RL208", f"`{path}` has no effect here", last.span, "nothing reads it",
+                           why="a setting that does nothing would be believed to do something",
+                           fix=f"leave it out; what would read it is {reader.would_read}")
+
+
+def _after(last: Origin, reader: Reader, recipe: Recipe, line: list[str]) -> bool:
+    """Whether the setting was written no earlier than what decided that nobody reads it."""
+    decided = [o for path in reader.decided_by for o in recipe.origins.get(path, ())]
+    return all(_rank(last, line) >= _rank(o, line) for o in decided)
+
+
+def _rank(origin: Origin, line: list[str]) -> tuple[int, int]:
+    name = origin.recipe.partition(":")[0]
+    return STAGES.index(origin.how), line.index(name) if name in line else -1

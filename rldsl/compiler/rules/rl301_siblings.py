@@ -1,0 +1,44 @@
+"""RL301: statistics over siblings where a prompt has only one response.
+
+With one response R − mean(R) is 0 for ever, and a standard deviation is 0: the run trains on nothing.
+Source: the definition of group statistics in DeepSeekMath (arXiv:2402.03300), section 4.1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.axes.base import Estimator, Sampler
+from rldsl.axes.traits import GROUP_OUTCOMES, SIBLINGS
+from rldsl.diagnostics import Diagnostic
+
+from ..clash import clash
+from ..facts import giving, names, needing, place, said, sampler
+from ..recipe import Recipe
+
+CODE = "RL301"
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """One finding for each choice that compares siblings; filters of groups have their own rule."""
+    source = recipe.sampling[0]
+    for node in () if giving(recipe, SIBLINGS) else needing(recipe, SIBLINGS):
+        if GROUP_OUTCOMES not in node.choice.gives:
+            yield clash(
+                CODE, recipe,
+                f"{said(node)} on {node.choice.axis} needs at least 2 responses to each prompt, and {said(source)} on "
+                f"sampling gives {sampler(recipe).siblings()}.",
+                (place(node, SIBLINGS), "compares siblings"),
+                (place(source, SIBLINGS), "1 response to each prompt"),
+                why="A response is compared with its siblings: alone it equals their mean, so its advantage is 0 "
+                    "for ever.",
+                fix=f"{remedy(recipe)}, or choose an advantage that takes one response: "
+                    f"{names('advantage', Estimator, never_needs=SIBLINGS)}.")
+
+
+def remedy(recipe: Recipe) -> str:
+    """How to get siblings: the sampler's own parameter, or another sampler."""
+    own = sampler(recipe).decided_by.get(SIBLINGS)
+    if own is not None:
+        return f"Write {own}: 2 or more in {said(recipe.sampling[0])}"
+    return f"Sample at least 2 responses to each prompt with {names('sampling', Sampler, gives=SIBLINGS)}"

@@ -1,0 +1,45 @@
+"""RL304: a choice needs something that no choice of the recipe gives.
+
+The catch-all of needs and gives: a value without a critic, a filter on correctness without a verifier. Needs with
+a rule of their own are left to it.
+Source: the needs and gives of the choices themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.algebra.variables import VALUE
+from rldsl.axes import discover
+from rldsl.axes.choice import Choice
+from rldsl.axes.traits import LENGTH_LIMIT, RATIO, SIBLINGS, TOKEN_REWARDS, VALUES, Trait
+from rldsl.diagnostics import Diagnostic
+
+from ..clash import clash
+from ..facts import giving, names, place, reading, said
+from ..recipe import Node, Recipe
+
+CODE = "RL304"
+ELSEWHERE = frozenset({SIBLINGS, RATIO, LENGTH_LIMIT, TOKEN_REWARDS})
+"""Needs whose absence other rules explain better."""
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """One finding for each choice and missing trait."""
+    for node in recipe.nodes():
+        for trait in sorted(node.choice.needs - ELSEWHERE, key=lambda t: t.name):
+            if not giving(recipe, trait):
+                yield _missing(recipe, node, trait)
+    for node in () if giving(recipe, VALUES) else reading(recipe, VALUE.name):
+        if VALUES not in node.choice.needs:
+            yield _missing(recipe, node, VALUES)
+
+
+def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:
+    givers = [f"{listed} on {axis}" for axis in discover.AXES if (listed := names(axis, Choice, gives=trait))]
+    return clash(
+        CODE, recipe, f"{said(node)} needs {trait.text}, and no choice of the recipe gives that.",
+        (place(node, trait), f"needs {trait.text}"),
+        why="It would read a quantity that nothing computes.",
+        fix=f"Add what gives it ({'; '.join(givers)}), or leave {said(node)} out." if givers else
+            f"Leave {said(node)} out.")

@@ -1,0 +1,52 @@
+"""RL312: tokens are sampled from a truncated distribution and scored on the full one.
+
+p = [.6, .3, .1] under top_p .8 is sampled as [.667, .333, 0]: at equal weights the ratio is .9 instead of 1. Where no
+choice reads μ the ratio is sound, but the data still comes from another distribution than the one trained.
+Source: the truncation mask of DeepSeek-V3.2 (arXiv:2512.02556), keep-sampling-mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.algebra.variables import LOGP_ROLLOUT
+from rldsl.diagnostics import Diagnostic, Span
+
+from ..clash import clash
+from ..facts import reading, said, sampler
+from ..recipe import Recipe
+
+CODE = "RL312"
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """An error for each choice that reads μ; without one, a warning."""
+    cuts, source = _cuts(recipe), recipe.sampling[0]
+    if not cuts:
+        return
+    what = " and ".join(text for _, text in cuts)
+    places = tuple((span, "takes tokens out before sampling") for span, _ in cuts)
+    readers = reading(recipe, LOGP_ROLLOUT.name)
+    for node in readers:
+        yield clash(
+            CODE, recipe, f"{said(source)} samples with {what}, and {said(node)} compares the sampled probability with "
+            "that of the full distribution.",
+            *places, (node.span, "reads μ"),
+            why="Truncation renormalises: p = [.6, .3, .1] with top_p .8 gives a ratio of .9 at equal weights.",
+            fix="Write `none` for each of them, or compare with current / old and no correction by μ.")
+    if not readers:
+        yield clash(
+            CODE, recipe, f"{said(source)} samples with {what}, and training scores the full distribution.",
+            *places,
+            why="Tokens outside the truncated set are never sampled, so the gradient is not that of the policy trained.",
+            fix="Write `none` for each of them, unless this bias is meant.", severity="warning")
+
+
+def _cuts(recipe: Recipe) -> list[tuple[Span, str]]:
+    choice, node = sampler(recipe), recipe.sampling[0]
+    cuts = []
+    if choice.temperature > 0 and choice.top_p is not None and choice.top_p < 1:
+        cuts.append((node.where("top_p"), f"top_p {choice.top_p:g}"))
+    if choice.temperature > 0 and choice.top_k is not None:
+        cuts.append((node.where("top_k"), f"top_k {choice.top_k}"))
+    return cuts

@@ -1,0 +1,50 @@
+"""RL327: a batch that cannot be cut into its updates by whole prompts.
+
+A batch is `data.prompts` prompts, cut by whole prompts into `updates_per_batch` updates; uneven updates would weigh
+some prompts more than others. Where sampling stages refill or shorten the batch its size is not known here.
+Source: the statistics of a group must stay in one update: DeepSeekMath (arXiv:2402.03300), algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.diagnostics import Diagnostic
+
+from ..clash import clash
+from ..facts import sampler
+from ..recipe import Recipe
+
+CODE = "RL327"
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """At most one finding."""
+    prompts, cuts = recipe.settings.data.prompts, recipe.settings.optim.updates_per_batch
+    if prompts is None or prompts % cuts == 0 or recipe.sampling[1:]:
+        return
+    n = sampler(recipe).siblings()
+    yield clash(
+        CODE, recipe, f"A batch of {prompts} prompts ({prompts * n} responses) cannot be cut into updates_per_batch "
+        f"{cuts} updates of whole prompts.",
+        (recipe.where("optim.updates_per_batch"), f"{cuts} updates"),
+        (recipe.where("data.prompts"), f"{prompts} prompts of {n} response{'' if n == 1 else 's'}"),
+        why="A group stays in one update, and unequal updates would give some prompts more say than others.",
+        fix=f"Write updates_per_batch: {_either(divisors(prompts, cuts))}, or prompts: "
+            f"{_either(multiples(prompts, cuts))}.")
+
+
+def divisors(prompts: int, cuts: int) -> list[int]:
+    """The two numbers of updates nearest to `cuts` that divide the prompts, smaller first."""
+    legal = [d for d in range(1, prompts + 1) if prompts % d == 0]
+    return sorted(sorted(legal, key=lambda d: (abs(d - cuts), d))[:2])
+
+
+def multiples(prompts: int, cuts: int) -> list[int]:
+    """The two numbers of prompts nearest to `prompts` that can be cut, smaller first."""
+    below = prompts // cuts * cuts
+    return [below, below + cuts] if below else [cuts, 2 * cuts]
+
+
+def _either(values: list[int]) -> str:
+    return " or ".join(map(str, values))

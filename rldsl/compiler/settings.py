@@ -1,0 +1,215 @@
+"""The settings beside the eight axes: one frozen dataclass per block, with the same bounded types as choices.
+
+Every field is read by something: a setting without a reader does not exist here. A field marked `Bare` is
+written without a key (`local`, `adamw(lr: 1e-6)`); writing it drops its whole family, and the other way round.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from rldsl.axes.base import Optimizer
+from rldsl.axes.types import Batches, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
+from rldsl.diagnostics import Diagnostic, Span, at
+
+DTYPES = {"bf16": "bfloat16", "fp32": "float32"}
+
+
+@dataclass(frozen=True)
+class Bare:
+    """Marks a field that is written as a bare entry. `drops` are the keys that leave when it is written."""
+
+    drops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecipeName:
+    """Marks a text field that names a recipe, written as a plain name."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Who is trained. Roles (policy, reference) are declared here and needed by choices."""
+
+    policy: str | None = None  # "toy:llama-2x64", a model folder, or a hub name
+    reference: Literal["initial"] | str = "initial"  # `initial` is the policy before the first update
+    dtype: Literal["auto", "float32", "bfloat16", "fp32", "bf16"] = "auto"  # of the matrix products
+    context: Tokens | None = None  # none: what the model's own configuration says
+    max_prompt: Tokens | None = None  # none: the context less sampling's max_tokens
+    warm_start: Natural = 0
+    """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", DTYPES.get(self.dtype, self.dtype))
+
+
+@dataclass(frozen=True)
+class Data:
+    """What it is trained on. `prompts` is the size of a batch; `prompt` and `answer` are column names."""
+
+    train: str | None = None
+    prompts: Prompts | None = None
+    prompt: str = "prompt"
+    answer: str = "answer"
+    template: str | None = None
+    too_long: Literal["error", "drop"] = "error"
+
+
+@dataclass(frozen=True)
+class Optim:
+    """How a gradient becomes a step, and how often per batch. `warmup_steps` counts batches."""
+
+    optimizer: Annotated[Optimizer | None, Bare()] = None
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup_steps: Natural = 0
+    clip_grad: Positive | None = 1.0  # bound on the global gradient norm
+    updates_per_batch: Count = 1
+    epochs: Count = 1
+
+
+@dataclass(frozen=True)
+class Critic:
+    """The value model, for estimators that read one. Without its own optimizer it uses the policy's."""
+
+    optimizer: Annotated[Optimizer | None, Bare()] = None
+    init: Literal["policy"] = "policy"
+    warmup_steps: Natural = 0  # batches that train the critic alone
+    updates_per_actor: Count = 1
+    value_clip: Positive | None = None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When training ends. `steps` counts batches."""
+
+    steps: Batches | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One held-out evaluation. Without its own `samples` it uses the block's."""
+
+    name: str
+    samples: Count | None = None
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Held-out tasks, every so many batches; `problems` bounds the problems taken from each task."""
+
+    tasks: Annotated[tuple[Task, ...], Bare()] = ()
+    every: Batches = 20
+    samples: Count = 1
+    problems: Count = 100
+
+
+@dataclass(frozen=True)
+class Track:
+    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
+
+    mlflow: str | None = "sqlite:///mlflow.db"
+    experiment: str | None = None
+
+
+MACHINES = ("nodes", "gpus_per_node", "gpu", "tensor", "pipeline", "context", "expert", "rollout_tensor")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where it runs: `local`, or so many nodes. `micro_tokens` bounds the tokens of one forward and backward."""
+
+    where: Annotated[Literal["local"] | None, Bare(MACHINES)] = "local"
+    nodes: Count | None = None
+    gpus_per_node: Count | None = None
+    gpu: str | None = None
+    tensor: Count = 1
+    pipeline: Count = 1
+    context: Count = 1
+    expert: Count = 1
+    rollout_tensor: Count = 1
+    micro_tokens: Tokens | None = None  # none: as the backend judges best
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a claim about this recipe is compared with, and over how many seeds."""
+
+    baseline: Annotated[str | None, RecipeName()] = None
+    seeds: Count = 1
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The `feedback` block: how long one score may take, and which share of scores may fail before the run stops."""
+
+    timeout: Seconds = 30.0
+    max_failed: Fraction = 0.2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every block of a recipe, defaults filled in. Field names are the block names of the language."""
+
+    model: Model = field(default_factory=Model)
+    data: Data = field(default_factory=Data)
+    optim: Optim = field(default_factory=Optim)
+    critic: Critic = field(default_factory=Critic)
+    budget: Budget = field(default_factory=Budget)
+    evaluate: Evaluate = field(default_factory=Evaluate)
+    track: Track = field(default_factory=Track)
+    cluster: Cluster = field(default_factory=Cluster)
+    evidence: Evidence = field(default_factory=Evidence)
+    feedback: Scoring = field(default_factory=Scoring)
+
+
+@cache
+def blocks() -> Mapping[str, type]:
+    """{block name: its dataclass}, in the order of `Settings`."""
+    return get_type_hints(Settings)
+
+
+@cache
+def hints(cls: type) -> Mapping[str, Any]:
+    """The annotations of a block or a choice, by field, with their bounds."""
+    every = get_type_hints(cls, include_extras=True)
+    return {f.name: every[f.name] for f in dataclasses.fields(cls)}
+
+
+@cache
+def bare_field(block: type) -> tuple[str, Bare] | None:
+    """The field that bare entries of a block fill, or None."""
+    for name, hint in hints(block).items():
+        for mark in get_args(hint)[1:]:
+            if isinstance(mark, Bare):
+                return name, mark
+    return None
+
+
+def keys(block: type) -> tuple[str, ...]:
+    """The keys that may be written in a block."""
+    bare = bare_field(block)
+    return tuple(name for name in hints(block) if not bare or name != bare[0])
+
+
+NEEDED = {
+    "model.policy": 'model { policy: "toy:llama-2x64" }',
+    "data.train": 'data { train: "toy:addition" }',
+    "data.prompts": "data { prompts: 16 }",
+    "optim.optimizer": "optim { adamw(lr: 1e-6) }",
+    "budget.steps": "budget { steps: 100 }",
+}
+
+
+def missing_for_run(settings: Settings, span: Span) -> list[Diagnostic]:
+    """RL202 for each setting that training cannot do without; reading and probing a recipe need none of them."""
+    found = []
+    for path, example in NEEDED.items():
+        block, name = path.split(".")
+        if getattr(getattr(settings, block), name) is None:
+            found.append(at("RL202", f"training needs {path}, which the recipe does not set", span,
+                            "not set in this recipe", fix=f"write {example}"))
+    return found

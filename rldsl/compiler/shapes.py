@@ -1,0 +1,107 @@
+"""Sizes of models, from what can be known without loading one: toy names, a folder's config.json, a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Parameters, and what a key-value cache is made of: layers × key/value heads × head width."""
+
+    parameters: int
+    layers: int
+    kv_heads: int
+    head_width: int
+    vocabulary: int
+    context: int | None = None
+
+
+def shape(spec: str, base: Path) -> Shape | None:
+    """The shape of a model, or None where nothing here says it. `base` is where relative folders start."""
+    toy = re.fullmatch(r"toy:\w+-(\d+)x(\d+)", spec)
+    if toy:
+        return _toy(int(toy[1]), int(toy[2]))
+    config = base / spec / "config.json"
+    if config.is_file():
+        try:
+            return from_config(json.loads(config.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+    name = spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
+    sizes = NAMED.get(name)
+    return _named(*sizes) if sizes else None
+
+
+def context_of(policy: str, base: Path) -> tuple[int, str] | None:
+    """A model's context in tokens and where that is known from; None, which refuses nothing, where it is not."""
+    found = shape(policy, base)
+    if found is None or found.context is None:
+        return None
+    source = "toy models" if policy.startswith("toy:") else policy
+    return found.context, f"{policy}/config.json" if (base / policy / "config.json").is_file() else source
+
+
+def from_config(config: dict[str, Any]) -> Shape:
+    """The shape that a Llama-family config.json describes. KeyError where it describes another family."""
+    width, layers, heads = config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"]
+    kv = config.get("num_key_value_heads") or heads
+    head = config.get("head_dim") or width // heads
+    return Shape(_parameters(width, layers, heads, kv, head, config["intermediate_size"], config["vocab_size"],
+                             config.get("tie_word_embeddings", False)),
+                 layers, kv, head, config["vocab_size"], config.get("max_position_embeddings"))
+
+
+def _parameters(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int,
+                tied: bool) -> int:
+    attention = width * head * (heads + 2 * kv) + heads * head * width
+    return layers * (attention + 3 * width * mlp + 2 * width) + (1 if tied else 2) * vocabulary * width + width
+
+
+def _toy(layers: int, width: int) -> Shape:
+    head = 16 if width < 128 else 32 if width < 512 else 64
+    heads = max(1, width // head)
+    kv = heads // 2 if heads % 2 == 0 else heads
+    return Shape(_parameters(width, layers, heads, kv, head, 4 * width, TOY_VOCABULARY, True), layers, kv, head,
+                 TOY_VOCABULARY, TOY_CONTEXT)
+
+
+TOY_VOCABULARY, TOY_CONTEXT = 97, 512
+"""Ids of the toy models' character tokenizer, and the tokens they are made for."""
+
+
+def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
+           context: int) -> Shape:
+    return Shape(_parameters(width, layers, heads, kv, head, mlp, vocabulary, tied), layers, kv, head, vocabulary,
+                 context)
+
+
+# width, layers, heads, key/value heads, head width, MLP width, vocabulary, tied head, context: from each model's
+# published config.json
+NAMED: dict[str, tuple[int, int, int, int, int, int, int, bool, int]] = {
+    "qwen2.5-0.5b": (896, 24, 14, 2, 64, 4864, 151936, True, 32768),
+    "qwen2.5-1.5b": (1536, 28, 12, 2, 128, 8960, 151936, True, 32768),
+    "qwen2.5-3b": (2048, 36, 16, 2, 128, 11008, 151936, True, 32768),
+    "qwen2.5-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 131072),
+    "qwen2.5-14b": (5120, 48, 40, 8, 128, 13824, 152064, False, 131072),
+    "qwen2.5-32b": (5120, 64, 40, 8, 128, 27648, 152064, False, 131072),
+    "qwen2.5-72b": (8192, 80, 64, 8, 128, 29568, 152064, False, 131072),
+    "qwen2.5-math-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 4096),
+    "qwen3-0.6b": (1024, 28, 16, 8, 128, 3072, 151936, True, 40960),
+    "qwen3-1.7b": (2048, 28, 16, 8, 128, 6144, 151936, True, 40960),
+    "qwen3-4b": (2560, 36, 32, 8, 128, 9728, 151936, True, 40960),
+    "qwen3-8b": (4096, 36, 32, 8, 128, 12288, 151936, False, 40960),
+    "qwen3-14b": (5120, 40, 40, 8, 128, 17408, 151936, False, 40960),
+    "qwen3-32b": (5120, 64, 64, 8, 128, 25600, 151936, False, 40960),
+    "llama-3.2-1b": (2048, 16, 32, 8, 64, 8192, 128256, True, 131072),
+    "llama-3.2-3b": (3072, 28, 24, 8, 128, 8192, 128256, True, 131072),
+    "llama-3.1-8b": (4096, 32, 32, 8, 128, 14336, 128256, False, 131072),
+    "llama-3.1-70b": (8192, 80, 64, 8, 128, 28672, 128256, False, 131072),
+    "smollm2-135m": (576, 30, 9, 3, 64, 1536, 49152, True, 8192),
+    "smollm2-360m": (960, 32, 15, 5, 64, 2560, 49152, True, 8192),
+    "smollm2-1.7b": (2048, 24, 32, 32, 64, 8192, 49152, True, 8192),
+}

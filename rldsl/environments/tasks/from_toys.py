@@ -1,0 +1,70 @@
+"""Toy tasks: found by file name in `rldsl/environments/toy`, imported when a recipe names one."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import typing
+from pathlib import Path
+from typing import Any
+
+from rldsl.axes.types import Bound
+
+from .problem import Problem, Split, Task
+from .rows import Reader, RowError
+from .space import Space, SplitSpace
+from .spec import TaskSpec, literal, unreadable
+
+PACKAGE = "rldsl.environments.toy"
+FOLDER = Path(__file__).parent.parent / "toy"
+
+
+def toy_names() -> list[str]:
+    """The toy tasks there are: the files in `rldsl/environments/toy`."""
+    return sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
+
+
+def load_toy(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
+    """One split of a toy task. Raises RecipeError RL407 for an unknown name, parameter or value."""
+    space = _space(spec)
+    part = SplitSpace(space, split, seed)
+
+    def build(index: int) -> Problem:
+        number = part.number(index)
+        prompt, answer = space.problem(number)
+        row = {"prompt": prompt, "answer": answer, "toy": spec.name}
+        return Problem(f"toy:{spec.name}#{number}", *read(row), row)
+
+    try:
+        build(0)
+    except RowError as error:
+        raise unreadable(spec, f"'{spec.text}': {error}", "its columns are prompt and answer") from None
+    return Task(spec.text, split, part.size(), True, build)
+
+
+def _space(spec: TaskSpec) -> Space:
+    if spec.name not in toy_names():
+        near = difflib.get_close_matches(spec.name, toy_names(), 1)
+        raise unreadable(spec, f"there is no toy task '{spec.name}'",
+                         f"write toy:{near[0]}" if near else f"there are: {', '.join(toy_names())}")
+    module = importlib.import_module(f"{PACKAGE}.{spec.name}")
+    kind = next(x for x in vars(module).values() if isinstance(x, type) and x.__module__ == module.__name__
+                and issubclass(x, Space))
+    hints = typing.get_type_hints(kind, include_extras=True)
+    allowed = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return kind(**{name: _value(spec, name, text, allowed) for name, text in spec.parameters})
+
+
+def _value(spec: TaskSpec, name: str, text: str, allowed: dict[str, Any]) -> int:
+    if name not in allowed:
+        raise unreadable(spec, f"toy:{spec.name} has no parameter '{name}'",
+                         f"it has: {', '.join(allowed) or 'none'}")
+    value = literal(text)
+    if type(value) is not int:
+        raise unreadable(spec, f"'{name}' of toy:{spec.name} must be a whole number, not '{text}'",
+                         f"write {name}=2, for instance")
+    for bound in getattr(allowed[name], "__metadata__", ()):
+        if isinstance(bound, Bound) and (broken := bound.broken(value)):
+            raise unreadable(spec, f"'{name}' of toy:{spec.name} {broken}, not {value}", "change it")
+    return value

@@ -1,0 +1,212 @@
+"""Score responses in processes that can be killed: a scorer that hangs, dies or eats memory costs one row."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rldsl.axes.base import Scorer
+from rldsl.diagnostics import at
+
+from .errors import RunError
+from .scoring_process import ScoringProcess, Setup, start_process
+
+WINDOW = 64
+FEWEST_JUDGED = 8
+LARGEST_BATCH = 256
+LONGEST_WAIT = 60.0
+SPARE_STARTS = 2
+
+
+@dataclass(frozen=True)
+class ScoreItem:
+    """One response to be scored, with its problem's reference answer and metadata."""
+
+    text: str
+    answer: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScoreResult:
+    """One scorer's word on one response. Either `value` (finite) or `error` (traceback or sentence) is
+    None."""
+
+    value: float | None
+    error: str | None
+    seconds: float
+
+
+class ScoringPool:
+    """Processes that score. Use as a context manager, from one thread at a time.
+
+    `timeout` seconds and `memory_bytes` of address space hold for each (response, scorer); whatever breaks
+    them leaves that row without that score and the pool as good as before. Rows (responses) with a missing
+    score may make up `max_failed` (a share) of the rows of a call, or of the last 64 where a call has fewer;
+    eight rows are the least that is judged. `path` is put before `sys.path` for user scorers; `output` is a
+    file that takes what they print. Processes start at once, in the background, without torch; scorers are
+    imported in them only.
+    """
+
+    def __init__(self, scorers: Sequence[Scorer], workers: int, timeout: float, memory_bytes: int, *,
+                 max_failed: float = 0.2, path: Sequence[str] = (), output: Path | None = None):
+        self.setup = Setup(tuple((s.function, dict(s.options)) for s in scorers), timeout, memory_bytes,
+                           tuple(path), output)
+        self.max_failed = max_failed
+        self.failed_rows = 0
+        self.first_error: str | None = None
+        self._recent: deque[bool] = deque(maxlen=WINDOW)
+        self._processes = [start_process(self.setup) for _ in range(workers)]
+
+    def score(self, items: Sequence[ScoreItem]) -> list[list[ScoreResult]]:
+        """Results by item, then by scorer in the pool's order.
+
+        Raises RunError RL607 where more rows than allowed have no score, as soon as that is certain, or where
+        a scorer cannot be imported; the pool can be used again after it.
+        """
+        round_ = _Round(self, items)
+        try:
+            return round_.run()
+        finally:
+            self._recent.extend(round_.failed_row(row) for row in range(len(items)))
+            self.failed_rows += round_.failures
+            self._processes = [self._renewed(p) if p.jobs else p for p in self._processes]
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.kill()
+        self._processes = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def _renewed(self, process: ScoringProcess) -> ScoringProcess:
+        process.kill()
+        return start_process(self.setup)
+
+    def _replace(self, process: ScoringProcess) -> None:
+        self._processes[self._processes.index(process)] = start_process(self.setup)
+
+
+class _Round:
+    """One call of `score`: what is waiting, what is known, who failed."""
+
+    def __init__(self, pool: ScoringPool, items: Sequence[ScoreItem]):
+        self.pool, self.items = pool, items
+        self.scorers = len(pool.setup.scorers)
+        self.results: list[ScoreResult | None] = [None] * (len(items) * self.scorers)
+        self.waiting = deque(range(len(self.results)))
+        self.missing = len(self.results)
+        self.failed: set[int] = set()
+        self.lost_starts = 0
+        self.history = list(pool._recent)[max(0, len(pool._recent) - WINDOW + len(items)):]
+
+    @property
+    def failures(self) -> int:
+        return len(self.failed)
+
+    def failed_row(self, row: int) -> bool:
+        return row in self.failed
+
+    def run(self) -> list[list[ScoreResult]]:
+        while self.missing:
+            self._dispatch()
+            self._wait()
+            for process in list(self.pool._processes):
+                self._inspect(process)
+            self._judge()
+        return [self.results[i:i + self.scorers] for i in range(0, len(self.results), self.scorers)]
+
+    def _dispatch(self) -> None:
+        """Batches shrink as the queue does, so that cheap rows share messages and dear ones share
+        processes."""
+        for process in self.pool._processes:
+            if not process.ready or process.jobs or process.broken:
+                continue
+            size = min(LARGEST_BATCH, -(-len(self.waiting) // (2 * len(self.pool._processes))))
+            batch = [self.waiting.popleft() for _ in range(size)]
+            if batch:
+                process.send([self._job(index) for index in batch])
+
+    def _job(self, index: int) -> tuple[int, int, str, str, Any]:
+        row, scorer = divmod(index, self.scorers)
+        item = self.items[row]
+        return index, scorer, item.text, item.answer, item.metadata
+
+    def _wait(self) -> None:
+        """Until a pipe moves or the earliest deadline passes; then take what is there."""
+        poll, readers, writers = select.poll(), {}, {}
+        for process in self.pool._processes:
+            reader, writer = process.process.stdout.fileno(), process.process.stdin.fileno()
+            poll.register(reader, select.POLLIN)
+            readers[reader] = process
+            if process.unsent and not process.broken:
+                poll.register(writer, select.POLLOUT)
+                writers[writer] = process
+        earliest = min(process.deadline for process in self.pool._processes)
+        for file, _ in poll.poll(1000 * min(LONGEST_WAIT, max(0.0, earliest - time.monotonic()))):
+            if file in writers:
+                writers[file].push()
+            else:
+                self._record(readers[file].pull())
+
+    def _record(self, replies: Iterable[tuple[int, float | None, str | None, float]]) -> None:
+        for index, value, error, seconds in replies:
+            self.results[index] = ScoreResult(value, error, seconds)
+            self.missing -= 1
+            if error is not None:
+                self.failed.add(index // self.scorers)
+                self.pool.first_error = self.pool.first_error or error
+
+    def _inspect(self, process: ScoringProcess) -> None:
+        overdue = time.monotonic() >= process.deadline
+        if not (overdue or process.broken or process.failed):
+            return
+        spent = time.monotonic() - process.since
+        delivered = not process.unsent
+        status = process.kill()
+        self.pool._replace(process)
+        if not process.ready:
+            self._lost_start(process, status)
+        left = list(process.jobs)
+        process.jobs.clear()
+        if left and delivered:
+            self._record([(left.pop(0), None, self._cause(overdue, status), spent)])
+        self.waiting.extendleft(reversed(left))
+
+    def _lost_start(self, process: ScoringProcess, status: int) -> None:
+        """An import that fails will fail again; a process that was killed gets two more tries."""
+        self.lost_starts += 1
+        if not process.failed and self.lost_starts <= SPARE_STARTS:
+            return
+        names = ", ".join(target for target, _ in process.setup.scorers)
+        raise RunError(at("RL607", f"the scorers ({names}) cannot be loaded", None,
+                          why=process.failed or f"their process ended (status {status}) before it was ready",
+                          fix="check that the packages they need are installed and import without error"))
+
+    def _cause(self, overdue: bool, status: int) -> str:
+        if overdue:
+            return f"the scorer took longer than {self.pool.setup.timeout:g} s and was stopped"
+        how = f"by signal {-status}" if status < 0 else f"with exit status {status}"
+        return f"the scorer ended its process ({how})"
+
+    def _judge(self) -> None:
+        rows = len(self.history) + len(self.items)
+        bad = sum(self.history) + len(self.failed)
+        if rows >= FEWEST_JUDGED and bad > self.pool.max_failed * rows and self.failed:
+            allowed = f"{self.pool.max_failed:.0%}"
+            message = f"{bad} of {rows} responses have no score, more than the allowed {allowed}"
+            raise RunError(at("RL607", message, None, why=f"the first failure:\n{self.pool.first_error}",
+                              fix="correct the scorer, or set feedback { timeout: …, max_failed: … }"))
+

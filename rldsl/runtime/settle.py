@@ -1,0 +1,57 @@
+"""What is fixed once per batch, and once per update, before any gradient: rewards, filters, advantages, d, w."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rldsl.algebra.expr import RESPONSE, TOKEN
+from rldsl.compiler.objective import Named, Objective
+
+from .batch import Batch
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A batch ready to be cut into updates, and who left it, by which choice."""
+
+    batch: Batch
+    statistics: Batch
+    left: dict[str, int]
+
+
+def rewards(objective: Objective, batch: Batch) -> Batch:
+    """Adds the columns `reward` and `token_reward`; needs `scores` (and what the shaping reads)."""
+    batch = batch.with_columns(reward=batch.value(objective.reward, RESPONSE))
+    return batch.with_columns(token_reward=batch.value(objective.token_reward, TOKEN))
+
+
+def settle(objective: Objective, batch: Batch) -> Settled:
+    """Rewards, filters, advantages and corrections over the whole batch.
+
+    Responses without a score must have left before. Order: lag control and statistics filters, advantages over
+    those who stay, then the filters that only leave the loss.
+    """
+    left: dict[str, int] = {}
+    batch = drop(rewards(objective, batch), objective.leaves_first, left)
+    columns = {"advantage": batch.value(objective.advantage, TOKEN)}
+    if objective.value_target is not None:
+        columns["value_target"] = batch.value(objective.value_target, TOKEN)
+    statistics = batch.with_columns(**columns, correction=batch.value(objective.correction, TOKEN))
+    return Settled(drop(statistics, objective.leaves_later, left), statistics, left)
+
+
+def weigh(objective: Objective, update: Batch) -> Batch:
+    """Adds the column `weight`: token weights over one whole update."""
+    return update.with_columns(weight=update.value(objective.weight, TOKEN))
+
+
+def drop(batch: Batch, filters: Sequence[Named], left: dict[str, int]) -> Batch:
+    """The batch without the responses that a filter sends away; `left` counts them by choice."""
+    for each in filters:
+        stays = batch.math.numbers(batch.value(each.expr, RESPONSE).data)
+        keep = [i for i, s in enumerate(stays) if s]
+        left[each.name] = left.get(each.name, 0) + len(stays) - len(keep)
+        if len(keep) < len(stays):
+            batch = batch.select(keep)
+    return batch

@@ -1,0 +1,102 @@
+"""Every discovered choice, put into an otherwise plain recipe."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+from rldsl.axes import base, discover
+from rldsl.axes.choice import Choice, Example
+from rldsl.compiler.objective import Objective, build
+from rldsl.compiler.recipe import Node, Recipe, Sum
+from rldsl.diagnostics import Span
+from rldsl.runtime.probe import probe, read_batch
+from tests.probing import recipe_of
+
+HERE = Span("example.rl", 1, 1, 1, 2)
+CHOICES = [(axis, name) for axis in discover.FAMILIES for name in discover.names(axis)]
+EXAMPLES = [(axis, name, example) for axis, name in CHOICES for example in discover.examples(axis, name)]
+
+
+def place(choice: Choice, beside: dict[str, str] | None = None) -> Recipe:
+    """A plain recipe with `choice` in its place and, on other axes, what `beside` says."""
+    recipe, node = recipe_of(**(beside or {})), Node(choice, HERE)
+    match choice:
+        case base.Source():
+            return replace(recipe, feedback=node)
+        case base.Shaping() | base.RewardFilter():
+            return replace(recipe, feedback=Sum((recipe.feedback, node)))
+        case base.Sampler():
+            return replace(recipe, sampling=(node,))
+        case base.SamplingStage():
+            return replace(recipe, sampling=(*recipe.sampling, node))
+        case base.Estimator():
+            return replace(recipe, advantage=(node,))
+        case base.AdvantageStage():
+            return replace(recipe, advantage=(*recipe.advantage, node))
+        case base.Gate():
+            return replace(recipe, gate=node)
+        case base.Regulariser():
+            return replace(recipe, regularisers=(node,))
+        case base.Ratio() | base.Reduction():
+            return replace(recipe, **{choice.axis: node})
+        case base.Distribution():
+            return replace(recipe, distribution=(node,))
+    raise TypeError(f"{choice} has no place in an objective")
+
+
+def example_choice(axis: str, name: str, example: Example | None = None) -> Choice:
+    """The choice with an example's parameters (of its first example, if none is given)."""
+    example = example or next(iter(discover.examples(axis, name)))
+    return discover.find(axis, name)(**example.params)
+
+
+def in_objective(axis: str, name: str) -> bool:
+    """Whether a choice shows in the objective: schedules, placements and optimizers do not."""
+    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer))
+
+
+OBJECTIVE_CHOICES = [(axis, name) for axis, name in CHOICES if in_objective(axis, name)]
+
+
+def objective_of(axis: str, name: str) -> Objective:
+    """The objective of the plain recipe with this choice, as in its first example."""
+    example = next(iter(discover.examples(axis, name)))
+    return build(place(example_choice(axis, name, example), example.beside))
+
+
+def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: float = 0.4) -> list[dict[str, Any]]:
+    """A batch that gives every quantity a formula may read."""
+    draw = random.Random(seed)
+    out = []
+    for i in range(responses):
+        n = draw.randint(1, 4)
+        logp = lambda n=n: [-1.5 + draw.uniform(-spread, spread) for _ in range(n)]  # noqa: E731
+        out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
+                    "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
+                    "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
+                    "kl_exact": [draw.random() for _ in range(n)], "versions": [draw.randint(5, 9) for _ in range(n)]})
+    return out
+
+
+def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> dict[str, Any]:
+    """probe on these responses."""
+    file = {"responses": responses, "trainer_version": trainer_version}
+    return probe(objective, read_batch(json.dumps(file), "BATCH.json"))
+
+
+def numbers(x: Any) -> list[float]:
+    """Every number in a nested result."""
+    if isinstance(x, dict):
+        return [n for v in x.values() for n in numbers(v)]
+    if isinstance(x, list):
+        return [n for v in x for n in numbers(v)]
+    return [float(x)] if isinstance(x, (int, float)) and not isinstance(x, bool) else []
+
+
+def finite(x: Any) -> bool:
+    """Whether every number in a nested result is finite."""
+    return all(map(math.isfinite, numbers(x)))

@@ -1,0 +1,20 @@
+"""Sample for ever, train on whatever has arrived: a schedule without a bound on the age of its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rldsl.axes.base import Action, Event, Schedule
+
+
+class FreeRunning(Schedule):
+    def overlaps(self) -> bool:
+        return True
+
+    def lag(self) -> None:
+        return None
+
+    def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
+        following = {"start": ("sample", 0), "sampled": ("train", 0), "updated": ("publish", 0), "published": ("sample", 1)}
+        kind, ahead = following[event.kind]
+        return state, (Action(kind, event.batch + ahead),)

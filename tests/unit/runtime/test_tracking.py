@@ -1,0 +1,168 @@
+"""Tracking against a real SQLite store: what arrives, once each, whatever dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from rldsl.runtime.journal import Journal
+from rldsl.runtime.tracking import Tracker, TrackingSettings, default_uri, read_state, upload
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="module")
+def client(project):
+    return MlflowClient(default_uri(project))
+
+
+def settings(project, name, **more):
+    return TrackingSettings(default_uri(project), "experiment", name, **more)
+
+
+def history(client, run_id, key):
+    return [(m.step, m.value) for m in sorted(client.get_metric_history(run_id, key), key=lambda m: m.step)]
+
+
+def log_steps(journal, steps, offset=0.0):
+    for step in steps:
+        journal.append("step", step=step, metrics={"reward": step + offset, "loss": -step, "skipped": None})
+
+
+def test_a_run_arrives_whole(project, client, tmp_path):
+    recipe = "recipe x {\r\n  gate = clip\n}\n"
+    with Journal(tmp_path) as journal:
+        params = {"gate": {"name": "clip", "note": "n" * 10_000}, "many": {f"p{i}": i for i in range(600)}}
+        (tmp_path / "plan.json").write_text("{}")
+        journal.append("start", name="whole", params=params, tags={"rldsl.fingerprint.objective": "abc"},
+                       recipe=recipe, formula="J = …", artifacts=["plan.json"])
+        tracker = Tracker(tmp_path, settings(project, "whole"))
+        log_steps(journal, range(1, 31))
+        journal.append("evaluate", step=30, metrics={"held_out/reward": 0.5})
+        journal.append("end", status="FINISHED")
+        report = tracker.finish()
+    assert (report.pending, report.degraded, report.error) == (0, False, None)
+    run = client.get_run(report.run_id)
+    assert run.info.status == "FINISHED" and run.info.run_name == "whole"
+    assert run.data.tags["rldsl.fingerprint.objective"] == "abc"
+    assert len(run.data.params) == 602 and run.data.params["gate.name"] == "clip"
+    assert len(run.data.params["gate.note"]) <= 500
+    assert history(client, report.run_id, "reward") == [(i, float(i)) for i in range(1, 31)]
+    assert history(client, report.run_id, "held_out/reward") == [(30, 0.5)]
+    assert "skipped" not in run.data.metrics
+    artifacts = Path(run.info.artifact_uri)
+    assert (artifacts / "recipe.rl").read_bytes() == recipe.encode()
+    assert json.loads((artifacts / "params.json").read_text())["gate.note"] == "n" * 10_000
+    assert (artifacts / "plan.json").exists() and (artifacts / "formula.txt").read_text() == "J = …"
+
+
+def test_a_resume_reopens_the_run_and_doubles_no_step(project, client, tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="resumed", params={"a": 1})
+        with Tracker(tmp_path, settings(project, "resumed")):
+            log_steps(journal, range(1, 6))
+            journal.append("end", status="KILLED")
+    first = read_state(tmp_path).run_id
+    assert client.get_run(first).info.status == "KILLED"
+    with Journal(tmp_path) as journal:
+        journal.append("resume", step=3)
+        with Tracker(tmp_path, settings(project, "resumed")) as tracker:
+            wait_for(lambda: client.get_run(first).info.status == "RUNNING")
+            log_steps(journal, range(4, 9))
+            journal.append("end", status="FINISHED")
+            report = tracker.finish()
+    assert report.run_id == first and not report.degraded
+    assert history(client, first, "reward") == [(i, float(i)) for i in range(1, 9)]
+    assert client.get_run(first).info.status == "FINISHED"
+
+
+def wait_for(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_killed_training_is_seen_and_its_last_steps_arrive(project, client, tmp_path):
+    code = f"""
+import os, time
+from pathlib import Path
+from rldsl.runtime.journal import Journal
+from rldsl.runtime.tracking import Tracker, TrackingSettings
+journal = Journal(Path({str(tmp_path)!r}))
+journal.append("start", name="killed")
+tracker = Tracker(Path({str(tmp_path)!r}), TrackingSettings({default_uri(project)!r}, "experiment", "killed"))
+for step in range(5):
+    journal.append("step", step=step, metrics={{"reward": float(step)}})
+import sys
+assert "mlflow" not in sys.modules
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    wait_for(lambda: read_state(tmp_path).status == "KILLED")
+    run_id = read_state(tmp_path).run_id
+    assert client.get_run(run_id).info.status == "KILLED"
+    assert history(client, run_id, "reward") == [(i, float(i)) for i in range(5)]
+
+
+def test_an_uploader_that_dies_without_its_notes_finds_its_run_and_doubles_nothing(project, client, tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="forgetful")
+        tracker = Tracker(tmp_path, settings(project, "forgetful"))
+        log_steps(journal, range(3))
+        wait_for(lambda: (read_state(tmp_path).last_step or {}).get("step") == 2)
+        os.kill(tracker._process.pid, signal.SIGKILL)
+        first = read_state(tmp_path).run_id
+        (tmp_path / "uploaded.json").unlink()
+        log_steps(journal, range(3, 5))
+        journal.append("end", status="FAILED", error="x")
+        assert tracker.finish().pending > 0
+    report = upload(tmp_path)
+    assert (report.run_id, report.pending, report.degraded) == (first, 0, False)
+    assert history(client, first, "reward") == [(i, float(i)) for i in range(5)]
+    assert client.get_run(first).info.status == "FAILED"
+
+
+def test_parallel_trials_keep_to_their_runs_under_one_parent(tmp_path):
+    (tmp_path / "parent").mkdir()
+    journals = {name: Journal(tmp_path / name) for name in ("parent", "t0", "t1", "t2")}
+    trackers = []
+    for name, journal in journals.items():
+        journal.append("start", name=name)
+        parent = None if name == "parent" else str(tmp_path / "parent")
+        trackers.append(Tracker(tmp_path / name, settings(tmp_path, name, parent=parent)))
+    for step in range(10):
+        for name, journal in journals.items():
+            if name != "parent":
+                journal.append("step", step=step, metrics={"value": int(name[1])})
+    reports = {}
+    for (name, journal), tracker in zip(journals.items(), trackers, strict=True):
+        journal.append("end", status="FINISHED")
+        reports[name] = tracker.finish()
+        journal.close()
+    client = MlflowClient(default_uri(tmp_path))
+    assert len({report.run_id for report in reports.values()}) == 4
+    for i in range(3):
+        run = client.get_run(reports[f"t{i}"].run_id)
+        assert run.data.tags["mlflow.parentRunId"] == reports["parent"].run_id
+        assert history(client, run.info.run_id, "value") == [(step, float(i)) for step in range(10)]
+
+
+def test_a_refused_value_costs_itself_only(project, client, tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="refused", artifacts=["missing.bin"])
+        with Tracker(tmp_path, settings(project, "refused")) as tracker:
+            journal.append("step", step=1, metrics={"reward": 1.0, "": 2.0, "loss": 3.0})
+            journal.append("end", status="FINISHED")
+            report = tracker.finish()
+    assert report.degraded and report.pending == 0
+    assert history(client, report.run_id, "loss") == [(1, 3.0)]
