@@ -59,7 +59,7 @@ def test_large_spaces_are_capped_and_not_listed():
 def test_answers_of_the_toys():
     answers = {"addition": lambda p: str(sum(map(int, p[:-1].split("+")))), "copy": lambda p: p[:-1],
                "reverse": lambda p: p[-2::-1], "sort": lambda p: "".join(sorted(p[:-1])),
-               "largest": lambda p: max(p[:-1]), "parity": lambda p: str(p.count("1") % 2)}
+               "largest": lambda p: max(p[:-1])}
     for name, answer in answers.items():
         for problem in list(load_task(f"toy:{name}", "held_out", seed=0))[:50]:
             assert problem.answer == answer(problem.prompt)
