@@ -44,7 +44,8 @@ def sample(run: Run, work: Work, node: Node) -> None:
     run.progress.groups += len(draws)
     work.draws = {first + i: draw for i, draw in enumerate(draws)}
     work.problems = {group: run.data.problem(draw.row) for group, draw in work.draws.items()}
-    requests = [Request(group, draw.row, run.data.tokens(draw.row), siblings) for group, draw in work.draws.items()]
+    requests = [Request(group, work.draws[group].row, run.data.encode(problem.prompt), siblings)
+                for group, problem in work.problems.items()]
     found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
     require_groups(requests, found)
     work.trajectories, work.table = found, table_of(run, found)
