@@ -76,7 +76,7 @@ def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
 
 def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
     factors = rotation(layout.positions, trunk.inverse)
-    states = hidden_states(trunk.architecture, weights, layout.ids, factors, grouped_attention(layout))
+    states = hidden_states(trunk.architecture, weights, layout.ids, factors, grouped_attention(layout, trunk.architecture))
     return gather_rows(states, layout.read)
 
 
