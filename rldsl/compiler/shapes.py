@@ -26,11 +26,11 @@ def shape(spec: str, base: Path) -> Shape | None:
     toy = re.fullmatch(r"toy:\w+-(\d+)x(\d+)", spec)
     if toy:
         return _toy(int(toy[1]), int(toy[2]))
-    config = base / spec / "config.json"
-    if config.is_file():
+    config = _config(spec, base)
+    if config is not None:
         try:
-            return from_config(json.loads(config.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            return from_config(config)
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return None
     name = spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
     sizes = NAMED.get(name)
@@ -39,11 +39,31 @@ def shape(spec: str, base: Path) -> Shape | None:
 
 def context_of(policy: str, base: Path) -> tuple[int, str] | None:
     """A model's context in tokens and where that is known from; None, which refuses nothing, where it is not."""
+    config = _config(policy, base)
+    if config is not None:
+        length = config.get("max_position_embeddings")
+        known = isinstance(length, int) and not isinstance(length, bool) and length > 0
+        return (length, f"{policy}/config.json") if known else None
     found = shape(policy, base)
     if found is None or found.context is None:
         return None
-    source = "toy models" if policy.startswith("toy:") else policy
-    return found.context, f"{policy}/config.json" if (base / policy / "config.json").is_file() else source
+    return found.context, "toy models" if policy.startswith("toy:") else policy
+
+
+LARGEST_CONFIG = 1_000_000
+"""Bytes; a longer config.json is not read."""
+
+
+def _config(folder: str, base: Path) -> dict[str, Any] | None:
+    """A model folder's own config.json; None where there is none that can be read."""
+    try:
+        path = base / Path(folder).expanduser() / "config.json"
+        if path.stat().st_size > LARGEST_CONFIG:
+            return None
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def from_config(config: dict[str, Any]) -> Shape:

@@ -62,16 +62,18 @@ def save(store: Path, step: int, state: Mapping[str, Any], write: Callable[[Path
     return target
 
 
-def newest(store: Path) -> Checkpoint:
-    """The newest complete checkpoint. RunError RL609 where there is none."""
+def newest(store: Path) -> Checkpoint | None:
+    """The newest complete checkpoint; None where none was ever written, RunError RL609 where none is complete."""
     skipped: list[tuple[str, str]] = []
+    if not _steps(store):
+        return None
     for step in reversed(_steps(store)):
         try:
             return Checkpoint(store / _name(step), step, read(store, step), tuple(skipped))
         except ValueError as reason:
             skipped.append((_name(step), str(reason)))
     told = "; ".join(f"{name}: {reason}" for name, reason in skipped)
-    raise RunError(Diagnostic("RL609", f"there is no complete checkpoint in {store}", why=told or "the folder is empty",
+    raise RunError(Diagnostic("RL609", f"there is no complete checkpoint in {store}", why=told,
                               fix="start the run again"))
 
 

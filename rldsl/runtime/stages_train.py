@@ -18,6 +18,7 @@ from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
 from .settle import settle, weigh
+from .stages_data import cutting
 from .work import LEFT, RESPONSES, TRAINED, Work
 
 CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
@@ -26,14 +27,14 @@ CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECT
 def advantage(run: Run, work: Work, node: Node) -> None:
     """Rewards, filters, advantages and corrections over the whole batch."""
     before, scored = work.groups(), len(work.table.lengths)
+    work.counts.update({"groups/kept": len(before)})
+    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     if not before:
         return
     settled = settle(run.objective, work.table)
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = settled.batch, settled.statistics
     work.dropped(before, LEFT)
-    work.counts.update({"groups/kept": len(before)})
-    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
     for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
@@ -87,8 +88,7 @@ def update(run: Run, work: Work, node: Node) -> None:
 def update_options(node: Node) -> UpdateOptions:
     """How the node says its updates are computed."""
     o = node.options
-    return UpdateOptions(tuple(o["wants"]), o["micro_tokens"], o["one_forward"], o["share_prompts"], o["balance"],
-                         o["skip_zero_rows"])
+    return UpdateOptions(tuple(o["wants"]), cutting(node), o["one_forward"], o["skip_zero_rows"])
 
 
 def cuts(table: Batch, groups: Sequence[int], count: int, epochs: int, seed: str) -> Iterator[Batch]:

@@ -53,10 +53,11 @@ class Model:
 
 @contextmanager
 def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: bool) -> Iterator[Run]:
-    """A run in `folder`, ready to be executed. With `resume` it goes on from its newest complete checkpoint.
+    """A run in `folder`, ready to be executed. With `resume` it goes on from its newest complete checkpoint, or
+    from the beginning where it never came to write one.
 
     Paths in the recipe are relative to `root`. RecipeError for what is missing (RL407, RL408) or cannot run here
-    (RL406), RunError RL609 where there is nothing to resume from.
+    (RL406), RunError RL609 where every checkpoint is damaged.
     """
     recipe = from_canonical(plan.recipe)
     refuse(recipe)
@@ -74,10 +75,12 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         observe("doing", {"node": "supervised warm start", "batch": 0})
         _warm_start(recipe, root, model)
     engine = _engine(plan, recipe, model, folder)
+    schedule = recipe.schedule.choice
+    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, recipe.schedule.choice, _settings(recipe), engine, engine, data,
-                  held_out, pool.score, journal, Progress(Ledger(len(data), plan.seed)), observe, fresh=found is None)
-        if found is not None:
+        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
+                  pool.score, journal, progress, observe, fresh=found is None)
+        if resume:
             _restore(run, engine, found)
         yield run
 
@@ -176,7 +179,11 @@ def _settings(recipe: Recipe) -> Settings:
                     s.critic.warmup_steps, recipe.seed)
 
 
-def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint) -> None:
+def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+    """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
+    if found is None:
+        run.record("resume", step=-1, skipped=[])
+        return
     engine.load(found.folder, found.state["version"])
     run.progress = Progress.from_json(found.state["progress"])
     run.fingerprint = found.state["fingerprint"]

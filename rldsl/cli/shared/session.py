@@ -66,10 +66,11 @@ def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
              resume: bool) -> tuple[str, Diagnostic | None, Any]:
     from rldsl.backends.local.launch import open_run
     from rldsl.runtime.executor import execute
+    from rldsl.runtime.journal import read_journal
 
     tracker, failure, status = None, None, FINISHED
     with open_run(plan, folder, root, _observer(view), resume=resume) as run:
-        if not resume:
+        if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
         tracker = _tracker(plan, folder, root)
         try:

@@ -68,6 +68,16 @@ def test_all_errors_of_a_project_are_reported_at_once_and_exit_1(project, capsys
     assert {p["name"] for p in out["plans"]} == {"small", "wider"}
 
 
+def test_concise_is_one_line_each_and_sarif_is_one_object(project, capsys):
+    (project / "b.rl").write_text("recipe x extends nobody { }\n")
+    assert main(["compile", "--format", "concise"]) == 1
+    assert capsys.readouterr().err.splitlines()[0].startswith("b.rl:1:18: error[RL201]:")
+    assert main(["compile", "--format", "sarif"]) == 1
+    assert json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["ruleId"] == "RL201"
+    assert main(["compile", "a.rl", "--format", "sarif"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
+
+
 def test_a_wrong_override_points_into_the_command_line(project, capsys):
     assert main(["compile", "a.rl:small", "--set", "gate.hgih=0.4"]) == 1
     assert "gate.hgih=0.4" in capsys.readouterr().err

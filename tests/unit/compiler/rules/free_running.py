@@ -15,6 +15,5 @@ class FreeRunning(Schedule):
         return None
 
     def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
-        following = {"start": ("sample", 0), "sampled": ("train", 0), "updated": ("publish", 0), "published": ("sample", 1)}
-        kind, ahead = following[event.kind]
-        return state, (Action(kind, event.batch + ahead),)
+        kind = {"start": "sample", "sampled": "train", "updated": "publish", "published": "sample"}[event.kind]
+        return state, (Action(kind, event.batch + (event.kind == "published")),)
