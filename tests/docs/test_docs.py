@@ -1,0 +1,100 @@
+"""Runs the documentation: its recipes compile or fail as they say, its commands exist, its output is what is printed.
+
+A block ```rl is a whole file; ```rl fragment is the body of a recipe that extends the quickstart; ```rl NAME.rl is a
+file that the other blocks of its page can import. `# error: RL301` at the end of a line announces a finding there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rldsl.cli import main as cli
+from tests.spec.test_spec import expected, findings
+
+from .pages import PAGES, ROOT, blocks, files, mentions, sessions
+
+RECIPES = blocks("rl")
+SHOWN = [s for s in sessions() if s.output]
+MENTIONS = list(mentions())
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+def lay_out(page: Path, folder: Path) -> None:
+    """The named files of a page, in a project folder."""
+    (folder / "rldsl.toml").touch()
+    for name, text in files(page):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", RECIPES, ids=[b.id for b in RECIPES])
+def test_a_recipe_compiles_or_fails_as_it_says(block, tmp_path):
+    lay_out(block.page, tmp_path)
+    path = tmp_path / (block.says if block.says.endswith(".rl") else "block.rl")
+    path.write_text(block.source(), encoding="utf-8")
+    assert findings(path) == expected(block.source())
+
+
+@pytest.mark.parametrize("block", [b for b in RECIPES if b.page.name == "README.md"], ids=lambda b: b.id)
+def test_the_readme_shows_the_shipped_quickstart(block):
+    """Every statement of it; comments are the readme's own."""
+    shown = [line.partition("#")[0].split() for line in block.text.split("\n")]
+    shipped = (ROOT / "recipes" / "quickstart.rl").read_text(encoding="utf-8").split("\n")
+    assert [x for x in shown if x] == [line.split() for line in shipped if line.strip() and not line.lstrip().startswith(("#", '"'))]
+
+
+@pytest.mark.parametrize("place, command", MENTIONS, ids=[place for place, _ in MENTIONS])
+def test_a_command_line_exists(place, command):
+    words = shlex.split(command.removeprefix("OMP_NUM_THREADS=1 "))[1:]
+    if words[0].startswith("-") or len(words) > 1:
+        parsed = _parse(words)
+        assert parsed, f"{place}: {command}"
+    else:
+        assert words[0] in cli.commands(), f"{place}: {command}"
+
+
+def _parse(words):
+    try:
+        return cli._parse(words)
+    except SystemExit as exit:
+        return exit.code == 0
+
+
+@pytest.mark.parametrize("session", SHOWN, ids=[s.block.id for s in SHOWN])
+def test_a_command_prints_what_is_shown(session, tmp_path, monkeypatch, capsys):
+    """`…` alone on a line stands for any number of lines."""
+    lay_out(session.block.page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    cli.main(shlex.split(session.command)[1:])
+    out = capsys.readouterr()
+    printed = [line.rstrip() for line in (out.err + out.out).split("\n")]
+    wanted = [re.escape(line.rstrip()) for line in session.output]
+    pattern = "\n".join(r"(?:.*\n)*?.*" if line == re.escape("…") else line for line in wanted)
+    assert re.fullmatch(pattern, "\n".join(printed).strip("\n")), "\n".join(printed)
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as the addresses that a browser knows."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        found = Path(os.path.normpath(page.parent / target))
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
+
+
+def test_the_page_of_metrics_is_what_the_program_says():
+    generated = runpy.run_path(str(ROOT / "docs" / "metrics.py"))["page"]()
+    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == generated, "docs/metrics.py prints it"
