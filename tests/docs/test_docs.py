@@ -14,7 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.backends.local.architecture import KINDS
 from rldsl.cli import main as cli
+from rldsl.compiler import settings
+from rldsl.compiler.show import default_text
+from rldsl.compiler.typehints import expected as expected_value
+from rldsl.environments.tasks import toy_names
 from tests.spec.test_spec import expected, findings
 
 from .pages import PAGES, ROOT, blocks, files, mentions, sessions
@@ -46,7 +51,7 @@ def test_the_readme_shows_the_shipped_quickstart(block):
     """Every statement of it; comments are the readme's own."""
     shown = [line.partition("#")[0].split() for line in block.text.split("\n")]
     shipped = (ROOT / "recipes" / "quickstart.rl").read_text(encoding="utf-8").split("\n")
-    assert [x for x in shown if x] == [line.split() for line in shipped if line.strip() and not line.lstrip().startswith(("#", '"'))]
+    assert [x for x in shown if x] == [x.split() for x in shipped if x.strip() and x.lstrip()[0] not in '#"']
 
 
 @pytest.mark.parametrize("place, command", MENTIONS, ids=[place for place, _ in MENTIONS])
@@ -98,3 +103,31 @@ def test_links_lead_somewhere(page):
 def test_the_page_of_metrics_is_what_the_program_says():
     generated = runpy.run_path(str(ROOT / "docs" / "metrics.py"))["page"]()
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == generated, "docs/metrics.py prints it"
+
+
+def _rows(page: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, without its head."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    part = re.split(r"^#+ ", text.partition(f"\n### {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    lines = [line for line in part.split("\n") if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+@pytest.mark.parametrize("block", settings.blocks(), ids=str)
+def test_every_setting_has_its_row(block):
+    """With what it accepts and its default, as the program has them."""
+    cls = settings.blocks()[block]
+    wanted = [[f"`{key}`", expected_value(settings.hints(cls)[key]), default_text(cls, key)]
+              for key in settings.keys(cls)]
+    rows = _rows("language.md", "feedback, the block" if block == "feedback" else block)
+    shown = [[key, accepts, default.strip("`").strip('"')] for key, accepts, default, *_ in rows]
+    if block == "feedback":
+        wanted[0][2] += "s"  # a duration is written with its unit
+    assert shown == wanted
+
+
+def test_every_toy_task_and_model_is_named():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    tasks = re.search(r"a built-in task \(([^)]*)\)", text)[1]
+    assert re.findall(r"`(\w+)`", tasks) == toy_names()
+    assert re.findall(r"`(\w+)`", re.search(r"KIND is([^;]*);", text)[1]) == list(KINDS)
