@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.algebra import expr, variables
+from rldsl.axes import base
 from rldsl.backends.local.architecture import KINDS
 from rldsl.cli import main as cli
 from rldsl.compiler import settings
@@ -131,3 +133,27 @@ def test_every_toy_task_and_model_is_named():
     tasks = re.search(r"a built-in task \(([^)]*)\)", text)[1]
     assert re.findall(r"`(\w+)`", tasks) == toy_names()
     assert re.findall(r"`(\w+)`", re.search(r"KIND is([^;]*);", text)[1]) == list(KINDS)
+
+
+QUOTED = [b for language in ("python", "toml") for b in blocks(language) if (ROOT / b.says).is_file()]
+
+
+@pytest.mark.parametrize("block", QUOTED, ids=[b.id for b in QUOTED])
+def test_quoted_code_is_the_code(block):
+    assert block.text in (ROOT / block.says).read_text(encoding="utf-8")
+
+
+def _names(row: str) -> list[str]:
+    return re.findall(r"`([A-Za-z_]+)[`(]", row)
+
+
+def test_base_classes_quantities_and_functions_exist():
+    text = (ROOT / "docs" / "adding-a-choice.md").read_text(encoding="utf-8")
+    for kind, methods in re.findall(r"^\| \w+ \| `(\w+)` \| (.*?) \|", text, re.MULTILINE):
+        assert all(callable(getattr(getattr(base, kind), name)) for name in _names(methods)), kind
+    quantities, functions = (re.split(r"\n\n", text.partition(head)[2], maxsplit=1)[0]
+                             for head in ("| quantity |", "| function |"))
+    for row in quantities.split("\n")[2:]:
+        assert all(hasattr(variables, name) for name in _names(row.split("|")[1])), row
+    for row in functions.split("\n")[2:]:
+        assert all(hasattr(expr, name) for name in _names(row.split("|")[1])), row
