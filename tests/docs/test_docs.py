@@ -56,6 +56,15 @@ def test_the_readme_shows_the_shipped_quickstart(block):
     assert [x for x in shown if x] == [x.split() for x in shipped if x.strip() and x.lstrip()[0] not in '#"']
 
 
+def test_the_readme_shows_the_refusal_that_is_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shipped = (ROOT / "recipes" / "quickstart.rl").read_text(encoding="utf-8")
+    (tmp_path / "refused.rl").write_text(shipped.replace("group(8, ", "single("), encoding="utf-8")
+    assert cli.main(["compile", "refused.rl"]) == 1
+    shown = next(b.text for b in blocks("text") if b.page.name == "README.md")
+    assert capsys.readouterr().err.partition("\n\n")[0] + "\n" == shown
+
+
 @pytest.mark.parametrize("place, command", MENTIONS, ids=[place for place, _ in MENTIONS])
 def test_a_command_line_exists(place, command):
     words = shlex.split(command.removeprefix("OMP_NUM_THREADS=1 "))[1:]
