@@ -62,7 +62,8 @@ def test_the_readme_shows_the_refusal_that_is_printed(tmp_path, monkeypatch, cap
     (tmp_path / "refused.rl").write_text(shipped.replace("group(8, ", "single("), encoding="utf-8")
     assert cli.main(["compile", "refused.rl"]) == 1
     shown = next(b.text for b in blocks("text") if b.page.name == "README.md")
-    assert capsys.readouterr().err.partition("\n\n")[0] + "\n" == shown
+    beginning, names = shown.split("…")
+    assert capsys.readouterr().err.startswith(beginning) and names == "\n"
 
 
 @pytest.mark.parametrize("place, command", MENTIONS, ids=[place for place, _ in MENTIONS])
@@ -92,7 +93,9 @@ def test_a_command_prints_what_is_shown(session, tmp_path, monkeypatch, capsys):
     printed = [line.rstrip() for line in (out.err + out.out).split("\n")]
     wanted = [re.escape(line.rstrip()) for line in session.output]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == re.escape("…") else line for line in wanted)
-    assert re.fullmatch(pattern, "\n".join(printed).strip("\n")), "\n".join(printed)
+    text = "\n".join(printed).strip("\n")
+    same = bool(re.fullmatch(pattern, text))
+    assert same, text
 
 
 def anchors(page: Path) -> set[str]:
