@@ -1,4 +1,4 @@
-# Teach a tiny transformer to sort digits: a short supervised start, then reinforcement alone: `make quickstart`.
+# Teach a tiny transformer to spell words backwards, by reinforcement after a short supervised start: `make quickstart`.
 recipe quickstart {
   "Group-relative policy gradient with a clipped ratio, small enough for two CPU cores."
 
@@ -11,9 +11,9 @@ recipe quickstart {
   distribution = on_policy
   system       = sync on colocated
 
-  model    { policy: "toy:llama-2x64", warm_start: 90 }
-  data     { train: "toy:sort", prompts: 32 }
-  optim    { adamw(lr: 5e-4), updates_per_batch: 2 }
-  budget   { steps: 100 }
-  evaluate { "toy:sort", samples: 4, every: 20, problems: 100 }
+  model    { policy: "toy:llama-2x64", warm_start: 115 }
+  data     { train: "toy:reverse", prompts: 32 }
+  optim    { adamw(lr: 5e-4), updates_per_batch: 4 }
+  budget   { steps: 200 }
+  evaluate { "toy:reverse", samples: 4, every: 20, problems: 200 }
 }

@@ -63,7 +63,8 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
             named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
             return [named[name] for name in sorted(want)]
 
-        return dict(zip(sorted(want), _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure)))
+        found = _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure)
+        return dict(zip(sorted(want), found, strict=True))
 
 
 def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
@@ -77,7 +78,8 @@ def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
 
 def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
     factors = rotation(layout.positions, trunk.inverse)
-    states = hidden_states(trunk.architecture, weights, layout.ids, factors, grouped_attention(layout))
+    attend = grouped_attention(layout, trunk.architecture)
+    states = hidden_states(trunk.architecture, weights, layout.ids, factors, attend)
     return gather_rows(states, layout.read)
 
 
@@ -92,8 +94,8 @@ def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | 
         return found[0]
     cuts = [[len(rows[index].tokens) for index in piece] for piece in pieces]
     ordered: list[list[Tensor]] = [[torch.empty(0)] * len(rows) for _ in range(count)]
-    for piece, cut, results in zip(pieces, cuts, found):
-        for slot, result in zip(ordered, results):
-            for index, part in zip(piece, result.split(cut)):
+    for piece, cut, results in zip(pieces, cuts, found, strict=True):
+        for slot, result in zip(ordered, results, strict=True):
+            for index, part in zip(piece, result.split(cut), strict=True):
                 slot[index] = part
     return [torch.cat(slot) for slot in ordered]

@@ -67,7 +67,7 @@ def _cut(rows: Sequence[Trajectory], cluster: list[int], limit: int) -> list[tup
         if piece and cost + inputs > limit:
             pieces.append((cost, piece))
             cost, piece = len(rows[index].prompt), []
-        cost, piece = cost + inputs, piece + [index]
+        cost, piece = cost + inputs, [*piece, index]
     return [*pieces, (cost, piece)]
 
 
@@ -99,16 +99,17 @@ def lay_out(rows: Sequence[Trajectory], device: torch.device, share: bool = True
     prompt_shape = rectangle([len(prompt) for prompt in prompts], device)
     response_shape = rectangle([_inputs(rows[index]) for index in order], device)
     owner = [owners[index] for index in order]
-    tensor = lambda values: torch.tensor(values, dtype=torch.int64, device=device)
     ids = [token for prompt in prompts for token in prompt]
     positions = [p for prompt in prompts for p in range(len(prompt))]
     for index in order:
         inputs, first = _inputs(rows[index]), len(rows[index].prompt)
         ids.extend(rows[index].tokens[:inputs])
         positions.extend(range(first, first + inputs))
-    return Layout(tensor(ids), tensor(positions), prompt_shape, response_shape, tensor(owner),
-                  _siblings(owner), _mask(prompt_shape, response_shape, owner, device),
-                  tensor(_readout(rows, order, prompts, owners)), tensor([t for row in rows for t in row.tokens]))
+    read, targets = _readout(rows, order, prompts, owners), [token for row in rows for token in row.tokens]
+    flat = (torch.tensor(x, dtype=torch.int64, device=device) for x in (ids, positions, owner, read, targets))
+    ids, positions, owned, read, targets = flat
+    return Layout(ids, positions, prompt_shape, response_shape, owned, _siblings(owner),
+                  _mask(prompt_shape, response_shape, owner, device), read, targets)
 
 
 def _prompts(rows: Sequence[Trajectory], share: bool) -> tuple[list[tuple[int, ...]], list[int]]:
