@@ -25,6 +25,7 @@ from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import Prompts, prompts
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
+from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
 from .engine import POLICY, LocalEngine
@@ -72,15 +73,17 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
                 for t in settings.evaluate.tasks}
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    if found is None and settings.model.warm_start:
-        observe("doing", {"node": "supervised warm start", "batch": 0})
-        _warm_start(recipe, root, model)
     engine = _engine(plan, recipe, model, folder)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
                   pool.score, journal, progress, observe, fresh=found is None)
+        if found is None and settings.model.warm_start:
+            observe("doing", {"node": "supervised warm start", "batch": 0})
+            untrained(run)
+            _warm_start(recipe, root, model)
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder)  # a critic copies the warm policy
         if resume:
             _restore(run, engine, found)
         yield run
