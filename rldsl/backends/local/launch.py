@@ -79,13 +79,13 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
                   pool.score, journal, progress, observe, fresh=found is None)
+        if resume:
+            _restore(run, engine, found)
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
             _warm_start(recipe, root, model)
             run.rollout = run.trainer = _engine(plan, recipe, model, folder)  # a critic copies the warm policy
-        if resume:
-            _restore(run, engine, found)
         yield run
 
 
