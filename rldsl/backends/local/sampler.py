@@ -14,7 +14,7 @@ from .attention import attention, decode_attention
 from .cache import Cache
 from .distribution import scaled
 from .draws import uniforms
-from .model import Policy, Weights, hidden_states
+from .model import Policy, Weights, attention_dtype, hidden_states
 from .ragged import rectangle
 from .rotary import rotation
 
@@ -101,7 +101,8 @@ def _check_context(policy: Policy, requests: Sequence[Request], options: Samplin
 
 def _waves(policy: Policy, requests: Sequence[Request], max_tokens: int) -> list[list[Request]]:
     a = policy.architecture
-    column = 2 * a.layers * a.kv_heads * a.head_width * policy.compute.itemsize
+    itemsize = attention_dtype(policy.device, policy.compute).itemsize
+    column = 2 * a.layers * a.kv_heads * a.head_width * itemsize
     waves: list[list[Request]] = []
     used = CACHE_BYTES
     for request in requests:
