@@ -76,7 +76,7 @@ class Objective:
         return tuple(e for e in single if e is not None) + tuple(n.expr for n in named)
 
     def terms(self) -> tuple[Named, ...]:
-        """The parts of J, each one number per update: the policy term, then the regularisers. Their sum is maximised."""
+        """The parts of J, one number per update each: the policy term, then the regularisers."""
         policy = total(WEIGHT * (CORRECTION * self.policy), UPDATE)
         return (Named("policy", policy), *(Named(n.name, total(WEIGHT * n.expr, UPDATE)) for n in self.regularisers))
 

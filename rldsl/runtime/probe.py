@@ -61,7 +61,8 @@ def read_batch(text: str, path: str) -> BatchFile:
     try:
         batch = BatchFile.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None, fix="give an object: {\"responses\": […]}")]) from None
+        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None,
+                              fix="give an object: {\"responses\": […]}")]) from None
     except ValidationError as error:
         raise RecipeError([_explain(e, path) for e in error.errors()]) from None
     problems = [p for i, r in enumerate(batch.responses) for p in _lengths(i, r, path)]
@@ -92,13 +93,15 @@ def _lengths(i: int, r: Response, path: str) -> list[Diagnostic]:
         column = getattr(r, name)
         if column is not None and len(column) != n:
             out.append(at("RL203", f"{path}: `responses[{i}].{name}` has {len(column)} entries where "
-                          f"`logp_current` has {n}", None, why="every list has one entry per action token", fix="make the lengths equal"))
+                          f"`logp_current` has {n}", None, why="every list has one entry per action token",
+                          fix="make the lengths equal"))
         elif column is not None and not all(map(math.isfinite, column)):
             out.append(at("RL204", f"{path}: `responses[{i}].{name}` must be finite", None, fix="give finite numbers"))
     return out
 
 
-def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json", siblings: int | None = None) -> dict[str, Any]:
+def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
+          siblings: int | None = None) -> dict[str, Any]:
     """Objective, loss, terms and per-token advantage, ratio, weight, correction and d loss/d logp_current."""
     full = _columns(objective, batch, path)
     scored = [i for i, r in enumerate(batch.responses) if r.reward is not None]

@@ -14,7 +14,7 @@ from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.settings import Track
 from rldsl.compiler.show import show_data
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.live import LiveView
 
@@ -77,6 +77,8 @@ def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
             execute(run)
         except RunError as error:
             status, failure = FAILED, error.diagnostic
+        except RecipeError as error:
+            status, failure = FAILED, error.diagnostics[0]
         except KeyboardInterrupt:
             status = KILLED
         except Exception as error:
