@@ -113,7 +113,9 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     (folder / RECIPE).write_text(plan.source, encoding="utf-8")
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
-    params = {**axes, **plan.recipe["settings"], "seed": plan.seed}
+    settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
+                for name, value in part.items()}  # a block may have an axis's name
+    params = {**axes, **settings, "seed": plan.seed}
     tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()}}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
