@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rldsl.algebra.expr import RESPONSE, Const, Expr, mean, ratio_of, total
+from rldsl.algebra.expr import RESPONSE, Const, Expr, clip, log, mean, ratio_of, total
 from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
 
 from .choice import Choice
@@ -133,6 +133,16 @@ class Estimator(Choice):
         return None
 
 
+class Decay(Choice):
+    """A parameter of an estimator: how far a TD error reaches back, λ."""
+
+    axis = "decay"
+
+    def value(self) -> Expr:
+        """λ, per response or finer."""
+        raise TypeError(f"{self.name} decays nothing")
+
+
 class AdvantageStage(Choice):
     """A stage after `|`: transforms another estimator's advantage."""
 
@@ -167,6 +177,12 @@ def mismatch(grain: str = "token") -> Expr:
                      "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
 
 
+def binary_kl(p: Expr, q: Expr) -> Expr:
+    """KL(p‖q) of two distributions over “this token” and “any other”; probabilities are held in [1e-12, 1 − 1e-12]."""
+    p, q = clip(p, 1e-12, 1 - 1e-12), clip(q, 1e-12, 1 - 1e-12)
+    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
+
+
 # ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
 
 class Gate(Choice):
@@ -197,6 +213,10 @@ class Regulariser(Choice):
         """Token-grain term added to the objective (a penalty is negative). `r` is None with `ratio = none`."""
         raise TypeError(f"{self.name} adds nothing")
 
+    def own_weight(self) -> Expr | None:
+        """Token weights of its own over the whole update, or None: the recipe's reduction weighs it."""
+        return None
+
 
 # ── reduction ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,8 +239,12 @@ class Distribution(Choice):
     axis = "distribution"
 
     def correction(self) -> Expr:
-        """A constant factor per token."""
+        """A constant factor per token, over the whole batch; may read the advantage."""
         return Const(1.0)
+
+    def counts(self) -> Expr | None:
+        """Token-grain 1/0: which tokens stay in the denominators; None where all of them do."""
+        return None
 
     def stays(self) -> Expr | None:
         """Response-grain 1/0: whether the response may be used; None where every one may."""

@@ -30,7 +30,8 @@ from .graph import (
 from .objective import Objective
 from .recipe import Recipe
 
-RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name)
+RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name,
+            q.TOKENS.name)
 """What sampling itself leaves behind."""
 CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
 """What a forward of the current policy can give; with gradient inside the update."""
@@ -61,7 +62,8 @@ def before_update(objective: Objective) -> frozenset[str]:
     """The variables that are read before the update begins, corrections among them."""
     o = objective
     staged = [n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)]
-    return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, *staged])
+    carried = [c.next for c in o.state]
+    return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted, *staged, *carried])
 
 
 def in_update(objective: Objective) -> frozenset[str]:
@@ -136,13 +138,14 @@ def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
 
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
-    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *target)
+    counted = (q.COUNTED.name,) if objective.counted is not None else ()
+    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
     return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
 
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
-    own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction,
-                 *(n.expr for n in (*o.leaves_first, *o.leaves_later))])
+    own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
+                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)])
     return _reads(own - {q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 
