@@ -8,7 +8,7 @@ recipe dis extends grpo {
   ratio        = token(current / rollout)
   gate         = double_sided(0.3, 5.0)
   reduction    = token_mean
-  distribution = max_lag(4)               # the published system's threshold is unpublished
+  distribution = max_lag(4)  # the published system's threshold is unpublished
   system       = one_step_off on disaggregated(rollout: 4, train: 4)
 
   data    { prompts: 64 }

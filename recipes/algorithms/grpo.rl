@@ -11,7 +11,7 @@ recipe grpo {
   distribution = on_policy
   system       = sync on colocated
 
-  data  { prompts: 16 }              # 1024 responses a batch, one update each
+  data  { prompts: 16 }  # 1024 responses a batch, one update each
   optim { adamw(lr: 1e-6) }
 
   profile toy {

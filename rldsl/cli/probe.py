@@ -1,24 +1,14 @@
-<<<<<<< HEAD
 """Evaluate the recipe's objective, advantages and gradients on given numbers."""
-=======
-"""The recipe's objective, advantages and gradients on given numbers: `probe FILE[:NAME] BATCH.json`."""
->>>>>>> rules
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
-from typing import Any
 
-<<<<<<< HEAD
-=======
-from rldsl.compiler.objective import build
->>>>>>> rules
 from rldsl.diagnostics import RecipeError, at
-from rldsl.runtime.probe import probe, read_batch
 
-<<<<<<< HEAD
 from .shared.output import add_format, emit
 from .shared.target import add_recipe, resolved
 
@@ -45,36 +35,13 @@ def run(args: argparse.Namespace) -> int:
     result = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
                    recipe.sampling[0].choice.siblings())
     return emit(args, json.dumps(result, indent=2, ensure_ascii=False), result)
-=======
-from .shared.output import add_format
-from .shared.target import add_recipe, resolved
-
-
-def add(subparsers: Any) -> None:
-    """Registers the command."""
-    p = subparsers.add_parser("probe", help="the recipe's objective, advantages and gradients on given numbers",
-                              description="Evaluates the recipe's objective in float64 on BATCH.json. No model is needed.")
-    add_recipe(p)
-    add_format(p)
-    p.add_argument("batch", help='{"responses": [{"prompt": …, "reward": …, "logp_current": […]}]}, or - for standard input')
-
-
-def run(args: argparse.Namespace) -> int:
-    """Prints the result as JSON; 0."""
-    recipe = resolved(args.file, args)
-    out = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
-                recipe.sampling[0].choice.siblings())
-    print(json.dumps(out, indent=None if args.format == "json" else 2, ensure_ascii=False))
-    return 0
->>>>>>> rules
 
 
 def _read(path: str) -> str:
-    import sys
-
     if path == "-":
         return sys.stdin.read()
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError([at("RL407", f"cannot read {path}: {error}", None, fix="give a readable JSON file")]) from None
+        raise RecipeError([at("RL407", f"{path} cannot be read: {error}", None,
+                              fix="give a JSON file in UTF-8")]) from None

@@ -1,4 +1,4 @@
-"""What a diff means: which axes, whether a gain has one possible cause, and what changes in formula, models and cost."""
+"""What a diff means: which axes, whether a gain has one cause, and what changes in formula, models and cost."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
-<<<<<<< HEAD
 """Sizes of models, from what can be known without loading one: toy names, a folder's config.json, a table."""
-=======
-"""How long a context models have, from facts at hand: the toy models, a local config.json, a table of known names."""
->>>>>>> rules
 
 from __future__ import annotations
 
 import json
-<<<<<<< HEAD
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +35,15 @@ def shape(spec: str, base: Path) -> Shape | None:
     name = spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
     sizes = NAMED.get(name)
     return _named(*sizes) if sizes else None
+
+
+def context_of(policy: str, base: Path) -> tuple[int, str] | None:
+    """A model's context in tokens and where that is known from; None where it is not known."""
+    found = shape(policy, base)
+    if found is None or found.context is None:
+        return None
+    source = "toy models" if policy.startswith("toy:") else policy
+    return found.context, f"{policy}/config.json" if (base / policy / "config.json").is_file() else source
 
 
 def from_config(config: dict[str, Any]) -> Shape:
@@ -81,10 +85,10 @@ NAMED: dict[str, tuple[int, int, int, int, int, int, int, bool, int]] = {
     "qwen2.5-0.5b": (896, 24, 14, 2, 64, 4864, 151936, True, 32768),
     "qwen2.5-1.5b": (1536, 28, 12, 2, 128, 8960, 151936, True, 32768),
     "qwen2.5-3b": (2048, 36, 16, 2, 128, 11008, 151936, True, 32768),
-    "qwen2.5-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 32768),
-    "qwen2.5-14b": (5120, 48, 40, 8, 128, 13824, 152064, False, 32768),
-    "qwen2.5-32b": (5120, 64, 40, 8, 128, 27648, 152064, False, 32768),
-    "qwen2.5-72b": (8192, 80, 64, 8, 128, 29568, 152064, False, 32768),
+    "qwen2.5-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 131072),
+    "qwen2.5-14b": (5120, 48, 40, 8, 128, 13824, 152064, False, 131072),
+    "qwen2.5-32b": (5120, 64, 40, 8, 128, 27648, 152064, False, 131072),
+    "qwen2.5-72b": (8192, 80, 64, 8, 128, 29568, 152064, False, 131072),
     "qwen3-0.6b": (1024, 28, 16, 8, 128, 3072, 151936, True, 40960),
     "qwen3-1.7b": (2048, 28, 16, 8, 128, 6144, 151936, True, 40960),
     "qwen3-4b": (2560, 36, 32, 8, 128, 9728, 151936, True, 40960),
@@ -99,46 +103,3 @@ NAMED: dict[str, tuple[int, int, int, int, int, int, int, bool, int]] = {
     "smollm2-360m": (960, 32, 15, 5, 64, 2560, 49152, True, 8192),
     "smollm2-1.7b": (2048, 24, 32, 32, 64, 8192, 49152, True, 8192),
 }
-=======
-from pathlib import Path
-
-TOY = "toy:"
-TOY_CONTEXT = 512
-LARGEST_CONFIG = 1_000_000
-"""Bytes; a longer config.json is not read."""
-
-CONTEXTS = {
-    "HuggingFaceTB/SmolLM2-135M": 8192, "HuggingFaceTB/SmolLM2-360M": 8192, "HuggingFaceTB/SmolLM2-1.7B": 8192,
-    "HuggingFaceTB/SmolLM2-135M-Instruct": 8192, "HuggingFaceTB/SmolLM2-360M-Instruct": 8192,
-    "HuggingFaceTB/SmolLM2-1.7B-Instruct": 8192,
-    "Qwen/Qwen2.5-0.5B": 32768, "Qwen/Qwen2.5-0.5B-Instruct": 32768, "Qwen/Qwen2.5-1.5B-Instruct": 32768,
-    "Qwen/Qwen2.5-7B-Instruct": 32768, "Qwen/Qwen2.5-32B": 131072, "Qwen/Qwen2.5-32B-Instruct": 32768,
-    "Qwen/Qwen2.5-Math-1.5B": 4096, "Qwen/Qwen2.5-Math-7B": 4096,
-    "Qwen/Qwen3-0.6B": 40960, "Qwen/Qwen3-1.7B": 40960, "Qwen/Qwen3-4B": 40960, "Qwen/Qwen3-8B": 40960,
-    "meta-llama/Llama-3.1-8B": 131072, "meta-llama/Llama-3.1-8B-Instruct": 131072,
-}
-"""`max_position_embeddings` of published models, in tokens."""
-
-
-def context_of(policy: str) -> tuple[int, str] | None:
-    """The context in tokens and where it is known from; None where it is not known, which refuses nothing."""
-    if policy.startswith(TOY):
-        return TOY_CONTEXT, "toy models"
-    length = _positions(policy)
-    if length is not None:
-        return length, f"{policy}/config.json"
-    return (CONTEXTS[policy], policy) if policy in CONTEXTS else None
-
-
-def _positions(folder: str) -> int | None:
-    """What the folder's own config.json says; None where there is none that can be read."""
-    try:
-        config = Path(folder).expanduser() / "config.json"
-        if config.stat().st_size > LARGEST_CONFIG:
-            return None
-        data = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError):
-        return None
-    length = data.get("max_position_embeddings") if isinstance(data, dict) else None
-    return length if isinstance(length, int) and not isinstance(length, bool) and length > 0 else None
->>>>>>> rules

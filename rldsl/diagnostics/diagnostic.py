@@ -47,6 +47,12 @@ class RecipeError(Exception):
 
 def at(code: str, message: str, span: Span | None, label: str = "", *, also: tuple[tuple[Span, str], ...] = (),
        why: str = "", fix: str = "", severity: Severity = "error") -> Diagnostic:
-    """A diagnostic at one primary span, with secondary places in `also`."""
+    """A diagnostic at one primary span, with secondary places in `also`; its texts become whole sentences."""
     labels = (Label(span, label, True),) if span else ()
-    return Diagnostic(code, message, labels + tuple(Label(s, t) for s, t in also if s), why, fix, severity)
+    places = labels + tuple(Label(s, t) for s, t in also if s)
+    return Diagnostic(code, sentence(message), places, sentence(why), sentence(fix), severity)
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop; an empty text stays empty."""
+    return text and text[0].upper() + text[1:] + ("" if text[-1] in ".?!…" else ".")

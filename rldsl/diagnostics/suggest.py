@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 CUTOFF = 0.6
+FEW = 40
 LONGEST = 80
 """Longer names are no typing slips, and comparing them takes time."""
 
@@ -26,6 +27,15 @@ def closest(name: str, candidates: Iterable[str], n: int = 3) -> list[str]:
         if score >= CUTOFF or (len(wanted) >= 3 and known.startswith(wanted)):
             scored.append((-score, candidate))
     return [candidate for _, candidate in sorted(scored)[:n]]
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """A remedy that names the nearest candidates, or all of them where none is near and they are few."""
+    every = tuple(candidates)
+    near = closest(name, every)
+    if near:
+        return "did you mean " + " or ".join(f"`{n}`" for n in near) + "?"
+    return f"one of {', '.join(every)}" if 0 < len(every) <= FEW else ""
 
 
 def _plain(name: str) -> str:

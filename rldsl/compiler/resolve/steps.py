@@ -136,6 +136,8 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
     spans = {axis: e.span for axis, e in draft.axes.items()}
     whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
                    axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project))
+    if made.evidence.baseline is not None:
+        reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
     refuse_unread(whole, [r.name for r in line], project.report)
     return whole
 

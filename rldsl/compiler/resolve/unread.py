@@ -33,7 +33,8 @@ class Reader:
 def readers(recipe: Recipe) -> Iterator[Reader]:
     """The settings that not every recipe reads."""
     s = recipe.settings
-    yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",), "an advantage that learns a value function")
+    yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
+                 "an advantage that learns a value function")
     for name in ("every", "samples", "problems"):
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),

@@ -102,7 +102,8 @@ def _number(e: Number, base: type, marks: tuple, hint: Any, name: str, report: R
                    fix=f"write the unit: {wanted}" if wanted else "write it without this unit")
         return INVALID
     if base is int and e.value != int(e.value):
-        report.add("RL203", f"`{name}` is {expected(hint)}", e.span, "not a whole number")
+        report.add("RL203", f"`{name}` is {expected(hint)}", e.span, "not a whole number",
+                   fix="write it without a fraction")
         return INVALID
     broken = bound(marks).broken(float(e.value))
     if broken and e.value in (0, -1) and any(b is type(None) for b, _ in options(hint)):

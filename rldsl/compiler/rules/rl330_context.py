@@ -7,6 +7,7 @@ Source: the length limits of the model's own configuration (`max_position_embedd
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from rldsl.axes.traits import LENGTH_LIMIT
 from rldsl.diagnostics import Diagnostic
@@ -43,7 +44,7 @@ def _context(recipe: Recipe) -> tuple[int, str, str] | None:
     model = recipe.settings.model
     if model.context is not None:
         return model.context, "this recipe (model.context)", "model.context"
-    found = context_of(model.policy) if model.policy is not None else None
+    found = context_of(model.policy, Path(recipe.file).parent) if model.policy is not None else None
     return (*found, "model.policy") if found else None
 
 

@@ -30,7 +30,8 @@ def changes(folder, sets=(), **axes):
     ({"gate": "clip(0.2, high: 0.28)"}, kinds.ParameterChanged, "gate: `high` of clip goes from 0.2 to 0.28."),
     ({"gate": "clip(0.2) + kl(0.1)"}, kinds.TermAdded, "gate: kl(0.1) is added."),
     ({"feedback": "verify(math) + overlong"}, kinds.TermAdded, "feedback: overlong is added."),
-    ({"feedback": "0.5 * verify(math)"}, kinds.WeightChanged, "feedback: the weight of verify(math) goes from 1 to 0.5."),
+    ({"feedback": "0.5 * verify(math)"}, kinds.WeightChanged,
+     "feedback: the weight of verify(math) goes from 1 to 0.5."),
     ({"feedback": "verify(exact)"}, kinds.ParameterChanged, "feedback: `how` of verify goes from math to exact."),
     ({"feedback": 'verify(math) * format("a", reward: 1)'}, kinds.ChoiceReplaced, "feedback: verify(math) is replaced"),
     ({"sampling": "single(max_tokens: 512)"}, kinds.ChoiceReplaced, "sampling: group(8, max_tokens: 512) is replaced"),
@@ -113,9 +114,9 @@ OPTIONS = {
     "distribution": [AXES["distribution"], "tis + max_lag(1)", "max_lag(1) + tis", "tis(2)"],
     "system": [AXES["system"], "sync on disaggregated(rollout: 1, train: 1)"],
 }
-BODIES = ["", "data { prompts: 8 }", "data { prompts: 4 * 2 }", "optim { adamw(lr: 1e-6) }", "optim { adamw(lr: 0.000001) }",
-          "seed = 2", "seed = 1", "cluster { nodes: 2 }", "track { mlflow: none }", "evaluate { gsm8k, every: 20 }",
-          "evaluate { gsm8k }", "model { dtype: bf16 }", "model { dtype: bfloat16 }"]
+BODIES = ["", "data { prompts: 8 }", "data { prompts: 4 * 2 }",
+          "optim { adamw(lr: 1e-6) }", "optim { adamw(lr: 0.000001) }",
+          "seed = 2", "seed = 1", "cluster { nodes: 2 }", "track { mlflow: none }", "evaluate { gsm8k, every: 20 }", "evaluate { gsm8k }", "model { dtype: bf16 }", "model { dtype: bfloat16 }"]
 picks = st.fixed_dictionaries({**{axis: st.sampled_from(texts) for axis, texts in OPTIONS.items()},
                                "body": st.sampled_from(BODIES)})
 

@@ -78,7 +78,7 @@ def test_rules_report_in_file_order_and_each_finding_once(monkeypatch):
     late = at("RL505", "late", replace(HERE, line=9, end_line=9), severity="warning")
     early = at("RL301", "early", HERE)
     monkeypatch.setattr(checks, "all_rules", lambda: (rule(late, early), rule(early)))
-    assert [d.message for d in checks.check(grpo())] == ["early", "late"]
+    assert [d.message for d in checks.check(grpo())] == ["Early.", "Late."]
     with pytest.raises(RecipeError) as error:
         compile_recipe(grpo())
     assert [d.code for d in error.value.diagnostics] == ["RL301", "RL505"]

@@ -17,7 +17,7 @@ def lines(diagnostic, source=SOURCE, **options):
 
 
 def test_the_terminal_form_shows_every_place_then_why_then_fix():
-    assert "\n".join(lines(CLASH)) == """error[RL305]: two regularisers
+    assert "\n".join(lines(CLASH)) == """error[RL305]: Two regularisers.
  --> a.rl:2:10
    |
  2 |   gate = clip(0.2)
@@ -25,8 +25,8 @@ def test_the_terminal_form_shows_every_place_then_why_then_fix():
 …
  4 |   ratio = sequence
    |           -------- and this
-   = why: counted twice
-   = fix: drop one"""
+   = why: Counted twice.
+   = fix: Drop one."""
 
 
 def test_places_in_several_files_are_drawn_under_their_file():
@@ -76,13 +76,13 @@ def test_a_place_beyond_the_text_does_not_fail():
 
 
 def test_a_diagnostic_without_a_place():
-    assert render([at("RL206", "no file", None, fix="check")], {}) == "error[RL206]: no file\n   = fix: check"
+    assert render([at("RL206", "no file", None, fix="check")], {}) == "error[RL206]: No file.\n   = fix: Check."
 
 
 def test_file_order_and_no_repetition():
     late, early = at("RL1", "late", RATIO), at("RL2", "early", GATE)
     text = render([late, early, late], {}, style="concise")
-    assert text == "a.rl:2:10: error[RL2]: early\na.rl:4:11: error[RL1]: late"
+    assert text == "a.rl:2:10: error[RL2]: Early.\na.rl:4:11: error[RL1]: Late."
 
 
 def test_colour_changes_nothing_but_colour():
@@ -94,7 +94,8 @@ def test_colour_changes_nothing_but_colour():
 def test_json():
     payload = json.loads(render([CLASH], {}, style="json"))
     assert payload == {"version": 1, "diagnostics": [{
-        "code": "RL305", "severity": "error", "message": "two regularisers", "why": "counted twice", "fix": "drop one",
+        "code": "RL305", "severity": "error", "message": "Two regularisers.", "why": "Counted twice.",
+        "fix": "Drop one.",
         "spans": [{"file": "a.rl", "start": [2, 10], "end": [2, 19], "label": "this one", "primary": True},
                   {"file": "a.rl", "start": [4, 11], "end": [4, 19], "label": "and this", "primary": False}]}]}
 

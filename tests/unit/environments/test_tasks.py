@@ -74,7 +74,7 @@ def test_index_outside_the_task(index):
 @pytest.mark.parametrize(("spec", "words"), [
     ("toy:additon", "no toy task 'additon'"), ("toy:addition?digit=2", "no parameter 'digit'"),
     ("toy:addition?digits=two", "whole number"), ("toy:addition?digits=0", "at least 1"),
-    ("toy:addition?digits", "cannot read the parameters"), ("toy:addition?digits=1&digits=2", "twice"),
+    ("toy:addition?digits", "Cannot read the parameters"), ("toy:addition?digits=1&digits=2", "twice"),
     ("missing.jsonl", "no file or folder"), ("gym:chain_summ", "no task 'chain_summ'"),
     ("gym:chain_sum?foo=1", "foo"), ("gym:chain_sum?min_terms=-1", "min_terms")])
 def test_wrong_specs_are_RL407_with_a_remedy(spec, words, tmp_path):
@@ -85,7 +85,7 @@ def test_wrong_specs_are_RL407_with_a_remedy(spec, words, tmp_path):
 
 
 def test_did_you_mean():
-    assert fault("toy:additon", "train")[0].fix == "write toy:addition"
+    assert fault("toy:additon", "train")[0].fix == "Write toy:addition."
 
 
 def write(path, rows):

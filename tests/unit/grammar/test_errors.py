@@ -89,7 +89,7 @@ def test_badly_indented_files_are_still_right():
 ])
 def test_messages_say_what_was_expected_or_what_to_write(text, says):
     diagnostic = parse(text, "x.rl")[1][0]
-    assert says in f"{diagnostic.message} / {diagnostic.fix}"
+    assert says.lower() in f"{diagnostic.message} / {diagnostic.fix}".lower()
     assert not re.search(r"[A-Z]{4,}|\$|lark|Token", f"{diagnostic.message} {diagnostic.fix}".replace("ASCII", ""))
 
 

@@ -68,7 +68,7 @@ def test_a_comment_in_any_gap_survives():
     assert kept > 400 and refused < kept
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(FILES, st.randoms(use_true_random=False))
 def test_random_files_keep_their_tree_and_all_comments(text, random):
     assert not {d.code for d in parse(text, "x")[1]} & SYNTAX, text
@@ -142,3 +142,8 @@ def test_files_with_syntax_errors_are_refused(text):
 
 def test_errors_of_meaning_do_not_stop_the_formatter():
     assert format_source("let a=1\nlet a=20K", "x") == "let a = 1\nlet a = 20K\n"
+
+
+def test_the_shipped_recipes_are_in_the_style():
+    files = sorted((Path(__file__).parents[3] / "recipes").rglob("*.rl"))
+    assert files and not [f.name for f in files if check(f.read_text()) != f.read_text()], "run rldsl fmt recipes"

@@ -17,7 +17,8 @@ def codes(path, **options):
 
 def test_an_import_brings_recipes_but_not_lets(tmp_path):
     write(tmp_path, base="let n = 4\n" + recipe_text("base"))
-    child = write(tmp_path, child='import "base.rl"\nrecipe child extends base { sampling = group(n, max_tokens: 9) }\n')
+    text = 'import "base.rl"\nrecipe child extends base { sampling = group(n, max_tokens: 9) }\n'
+    child = write(tmp_path, child=text)
     assert codes(child) == [("RL201", "n")]
 
 

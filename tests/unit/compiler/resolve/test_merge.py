@@ -171,7 +171,8 @@ def test_set_may_use_the_constants_of_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(("sets", "code", "text"), [
-    (["gate.high"], "RL101", "gate.high"), (["gate.hihg=1"], "RL207", "hihg"), (["seed=1", "gate.high=-1"], "RL204", "-1"),
+    (["gate.high"], "RL101", "gate.high"), (["gate.hihg=1"], "RL207", "hihg"),
+    (["seed=1", "gate.high=-1"], "RL204", "-1"),
     (["gate.high=)"], "RL101", ")"), (["ga te=1"], "RL101", "te"), (["gate=klip"], "RL201", "klip"),
 ])
 def test_errors_in_set_are_underlined_in_it(tmp_path, sets, code, text):

@@ -27,7 +27,7 @@ def single(path, **options):
 @pytest.mark.parametrize("code", WHOLE)
 def test_in_a_term_of_a_sum(tmp_path, code):
     axis, text, wrong = WHOLE[code]
-    problem, span = single(write(tmp_path, main=recipe_text(**{axis: text})), name="base")
+    problem, _ = single(write(tmp_path, main=recipe_text(**{axis: text})), name="base")
     assert problem.code == code and underlined(problem) == wrong
 
 
@@ -72,7 +72,7 @@ def test_in_set(tmp_path, code):
     ("RL208", "0.5", {"feedback": "verify(exact, tolerance: odd) + overlong"}),
 ])
 def test_through_a_let(tmp_path, code, value, axes):
-    problem, span = single(write(tmp_path, main=f"let odd = {value}\n" + recipe_text(**axes)), name="base")
+    problem, _ = single(write(tmp_path, main=f"let odd = {value}\n" + recipe_text(**axes)), name="base")
     assert problem.code == code and underlined(problem) == "odd"
     assert [(label.span.line, label.text) for label in problem.labels[1:]] == [(1, "defined here")]
 
@@ -89,5 +89,5 @@ def test_settings(tmp_path, code, body, wrong, where):
     if where == "parent":
         text += "recipe x extends base { gate.high = 0.3 }\n"
     options = {"profile": "p"} if where == "profile" else {}
-    problem, span = single(write(tmp_path, main=text), name="x" if where == "parent" else "base", **options)
+    problem, _ = single(write(tmp_path, main=text), name="x" if where == "parent" else "base", **options)
     assert problem.code == code and underlined(problem) == wrong

@@ -112,7 +112,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("axes", "code", "text"), WRONG, ids=lambda x: next(iter(x.values())) if isinstance(x, dict) else "")
+@pytest.mark.parametrize(("axes", "code", "text"), WRONG, ids=[next(iter(w[0].values())) for w in WRONG])
 def test_wrong_values_are_underlined(tmp_path, axes, code, text):
     assert (code, text) in found(tmp_path, recipe_text(**axes))
 
@@ -125,6 +125,7 @@ def test_wrong_values_are_underlined(tmp_path, axes, code, text):
     ("track { mlflow: \"none\" }", "RL209", '"none"'), ("optim { updates_per_batch: 0 }", "RL204", "0"),
     ("budget { steps: 1.5 }", "RL203", "1.5"), ("evaluate { 5 }", "RL203", "5"), ("seed = -1", "RL204", "-1"),
     ("evaluate { gsm8k(sample: 4) }", "RL205", "sample"), ("evidence { baseline: \"x\" }", "RL203", '"x"'),
+    ("evidence { baseline: grppo }", "RL201", "grppo"),
     ("critic { warmup_steps: 3 }", "RL208", "3"), ("model { reference: \"x\" }", "RL208", '"x"'),
     ("evaluate { every: 3 }", "RL208", "3"), ("track { mlflow: none, experiment: \"x\" }", "RL208", '"x"'),
 ])
