@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rldsl.algebra.expr import RESPONSE, Const, Expr, clip, log, mean, ratio_of, total
-from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
+from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
 
 from .choice import Choice
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
@@ -131,6 +131,18 @@ class Estimator(Choice):
     def value_target(self) -> Expr | None:
         """Token-grain regression target of the critic, or None where there is no critic."""
         return None
+
+
+class VectorEstimator(Estimator):
+    """An estimator that sees the terms of the feedback apart."""
+
+    def combine(self, parts: tuple[tuple[float, Expr], ...]) -> Expr:
+        """The advantage, from each term of the reward with its weight; response grain."""
+        raise TypeError(f"{self.name} combines nothing")
+
+    def estimate(self) -> Expr:
+        """What `combine` gives where the reward has a single term."""
+        return self.combine(((1.0, REWARD),))
 
 
 class Decay(Choice):

@@ -14,8 +14,9 @@ from rldsl.algebra import variables as q
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
 
-from .formulas import formulas
+from .formulas import LIVE, formulas
 from .graph import (
+    CARRIED,
     CORRECTION,
     CRITIC_WEIGHTS,
     PROMPTS,
@@ -38,6 +39,9 @@ CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
             "current": (CURRENT, (WEIGHTS, REFERENCE_WEIGHTS))}
 """{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start."""
+MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
+        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
+"""What scoring, the critic and the stages of a batch add, or the compiler puts in."""
 CHECKPOINT_EVERY = 10
 """Batches between two checkpoints; the last batch always has one."""
 
@@ -51,6 +55,12 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     later = [n for n in forwards if n not in first]
     return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
                   _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
+
+
+def provided(name: str) -> bool:
+    """Whether some step of a batch writes a variable."""
+    forwards = {given for gives, _ in FORWARDS.values() for given in gives}
+    return name in {*RECORDED, *MADE, *forwards} or name.startswith(("score.", CARRIED))
 
 
 def names(expressions: Iterable[Expr | None]) -> frozenset[str]:

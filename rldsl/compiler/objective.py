@@ -29,7 +29,7 @@ from rldsl.algebra.variables import (
     score,
     state,
 )
-from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source
+from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source, VectorEstimator
 from rldsl.axes.traits import CORRECTNESS
 
 from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum, feedback_nodes
@@ -128,7 +128,7 @@ def build(recipe: Recipe) -> Objective:
         leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
         keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
-        advantage=simplify(_advantage(recipe)), value_target=_target(recipe),
+        advantage=simplify(_advantage(recipe, labels)), value_target=_target(recipe),
         correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
         counted=counted, live=live, weight=_weight(recipe, live, counted), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
@@ -177,11 +177,20 @@ def _correct(labels: list[tuple[Node, str]]) -> Expr | None:
     return next((score(label) for node, label in labels if CORRECTNESS in node.choice.gives), None)
 
 
-def _advantage(recipe: Recipe) -> Expr:
-    advantage = recipe.advantage[0].choice.estimate()
+def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
+    estimator = recipe.advantage[0].choice
+    apart = isinstance(estimator, VectorEstimator)
+    advantage = estimator.combine(_parts(recipe.feedback, labels)) if apart else estimator.estimate()
     for stage in recipe.advantage[1:]:
         advantage = stage.choice.transform(advantage)
     return advantage
+
+
+def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
+    """The terms of the reward with their weights; a term that is no reward per response is none of them."""
+    terms = [(t.factor, t.part) if isinstance(t, Scaled) else (1.0, t) for t in (f.parts if isinstance(f, Sum) else (f,))]
+    scored = [(factor, simplify(_term(part, labels))) for factor, part in terms]
+    return tuple((factor, e) for factor, e in scored if e != Const(0.0))
 
 
 def _target(recipe: Recipe) -> Expr | None:

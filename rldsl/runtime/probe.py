@@ -6,13 +6,15 @@ Whole-batch semantics: the given responses are one batch and one update.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.algebra.expr import GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
+from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import LOGP
 from rldsl.compiler.objective import Objective
-from rldsl.diagnostics import RecipeError, at
+from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
 from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
@@ -51,6 +53,8 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     scores = [r.reward if r.reward is not None else 0.0 for r in rows]
     columns["scores"] = Value(RESPONSE, scores)
     columns["correct"] = Value(RESPONSE, [s if r.correct is None else r.correct for s, r in zip(scores, rows, strict=True)])
+    columns |= {f"score.{s.label}": Value(RESPONSE, [r.scores[s.label] for r in rows]) for s in objective.scores
+                if all(s.label in (r.scores or {}) for r in rows)}
     columns["truncated"] = Value(RESPONSE, [float(r.truncated) for r in rows])
     newest = max((v for r in rows for v in r.versions or [0]), default=0)
     trainer = newest if batch.trainer_version is None else batch.trainer_version
@@ -78,11 +82,26 @@ def _require(objective: Objective, batch: BatchFile, path: str) -> None:
         needs, has = ("pairs", "responses") if PAIR in grains else ("responses", "pairs")
         problems.append(at("RL205", f"{path} gives {has}, and the recipe's objective is over {needs}", None,
                            fix=f"give `{needs}`"))
+    problems += _scores(objective, batch, path)
     known = {(c.choice, c.name) for c in objective.state}
     problems += [at("RL205", f"{path}: nothing carries the state `{choice}.{name}`", None, fix="leave it out")
                  for choice, names in batch.state.items() for name in names if (choice, name) not in known]
     if problems:
         raise RecipeError(problems)
+
+
+def _scores(objective: Objective, batch: BatchFile, path: str) -> Iterator[Diagnostic]:
+    """`scores` must name sources of the recipe, and all of them where a formula reads them apart."""
+    labels = [s.label for s in objective.scores]
+    apart = {v.name for e in (objective.advantage, *(k.expr for k in objective.keeps)) for v in variables(e)}
+    for i, r in enumerate(batch.rows()):
+        for label in (r.scores or {}).keys() - set(labels):
+            yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}`: the recipe has no source of that name", None,
+                     fix=f"its sources are {', '.join(labels)}")
+        for label in labels:
+            if f"score.{label}" in apart and label not in (r.scores or {}):
+                yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}` is missing; the advantage reads it apart", None,
+                         fix="give `scores`, one number for each source")
 
 
 def _kept_groups(objective: Objective, batch: Batch) -> Batch:

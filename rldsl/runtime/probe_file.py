@@ -26,6 +26,7 @@ class Response(BaseModel):
     prompt: str | int
     reward: float | None = None
     correct: float | None = None
+    scores: dict[str, float] | None = None
     truncated: bool = False
     logp_current: list[float]
     logp_old: list[float] | None = None

@@ -29,6 +29,8 @@ from .harness import (
     run,
 )
 
+SHAPE = layout([2, 1, 3, 2], [0, 0, 1, 1], pairs=[0, 0, 1, 1], turns=[[0, 0], [0], [0, 0, 1], [0, 1]],
+               steps=[[0, 0], [0], [0, 1, 1], [0, 1]], segments=[[0, 1], [0], [0, 0, 1], [0, 0]])
 every = pytest.mark.parametrize("axis, name", CHOICES, ids=lambda x: str(x))
 in_objective = pytest.mark.parametrize("axis, name", OBJECTIVE_CHOICES, ids=lambda x: str(x))
 
@@ -112,7 +114,7 @@ def test_the_objective_survives_the_trip_through_the_plan(axis, name):
 @in_objective
 def test_gradient_equals_finite_differences(axis, name):
     """Of every term, with stopped factors held, in every variable that carries gradient."""
-    draw, step, shape = random.Random(4), 1e-6, layout([2, 1, 3, 2], [0, 0, 1, 1])
+    draw, step, shape = random.Random(4), 1e-6, SHAPE
     objective = objective_of(axis, name)
     for e in (objective.policy, *(r.expr for r in objective.regularisers)):
         env = {v.name: [draw.uniform(-1.4, -0.6) for _ in range(shape.size(v.grain))] for v in variables(e)}
