@@ -44,6 +44,8 @@ AGENT = Var("agent", RESPONSE, r"a_i", "aᵢ")
 """Which agent, or role in a game, made the response: 0, 1, …"""
 CHOSEN = Var("chosen", RESPONSE, r"[i=y_w]", "[i=y_w]")
 """1 for the preferred response of a pair, 0 for the other."""
+MISMATCHED = Var("mismatched", RESPONSE, r"z_i", "zᵢ")
+"""Σ (log π_θ − log π_ref) of some other prompt's response under this prompt: a sample of KL(π_θ‖π_ref)."""
 CORRECT = Var("correct", RESPONSE, r"c_i", "cᵢ")
 """The verifiable term's score, before any shaping: what group filters look at."""
 LENGTH = Var("length", RESPONSE, r"T_i", "Tᵢ")

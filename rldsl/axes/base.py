@@ -9,8 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rldsl.algebra.expr import RESPONSE, Const, Expr, clip, log, mean, ratio_of, total
-from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
+from rldsl.algebra.expr import (
+    PAIR,
+    RESPONSE,
+    Const,
+    Expr,
+    absolute,
+    clip,
+    exp,
+    gt,
+    log,
+    mean,
+    minimum,
+    ratio_of,
+    total,
+    where,
+)
+from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
 
 from .choice import Choice
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
@@ -187,6 +202,21 @@ def mismatch(grain: str = "token") -> Expr:
     log_kappa = LOGP_OLD - LOGP_ROLLOUT
     return ratio_of({"token": lambda: log_kappa, "product": lambda: total(log_kappa, RESPONSE),
                      "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
+
+
+def trajectory(r: Expr) -> Expr:
+    """The product of token ratios over the response; a ratio that already is one number per response stays itself."""
+    return ratio_of(total(log(r), RESPONSE))
+
+
+def log_sigmoid(x: Expr) -> Expr:
+    """log σ(x), finite for every finite x."""
+    return minimum(x, 0.0) - log(1.0 + exp(-absolute(x)))
+
+
+def margin(x: Expr) -> Expr:
+    """x of the preferred response minus x of the other, per pair; x is one number per response."""
+    return total(where(gt(CHOSEN, 0.0), x, -x), PAIR)
 
 
 def binary_kl(p: Expr, q: Expr) -> Expr:

@@ -12,7 +12,7 @@ from typing import Any
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.algebra.expr import GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import LOGP
+from rldsl.algebra.variables import CHOSEN, LOGP
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
@@ -66,14 +66,15 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     groups = [labels[r.prompt] for r in rows]
     if batch.pairs:
         groups = extra["pairs"] = [i // 2 for i in range(len(rows))]
-        columns["chosen"] = Value(RESPONSE, [float(i % 2 == 0) for i in range(len(rows))])
+        columns[CHOSEN.name] = Value(RESPONSE, [float(i % 2 == 0) for i in range(len(rows))])
     return Batch.of([len(r.logp_current) for r in rows], groups, columns, PlainMath(), **extra)
 
 
 def _require(objective: Objective, batch: BatchFile, path: str) -> None:
     """Every quantity that a formula reads must be given for every response, and every state that is given be known."""
     rows, grains = batch.rows(), objective.grains()
-    wanted = [name for name in (*PER_TOKEN, *PER_RESPONSE) if name in objective.reads()]
+    reads = objective.reads() - ({CHOSEN.name} if batch.pairs else set())
+    wanted = [name for name in (*PER_TOKEN, *PER_RESPONSE) if name in reads]
     wanted += dict.fromkeys(label for grain, labels in MADE_OF.items() if grain in grains for label in labels)
     problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
                    fix=f"give `{name}`, one {'number for the response' if name in PER_RESPONSE else 'entry per action token'}")

@@ -13,7 +13,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
              "kl_exact", "rewards", "errors")
-PER_RESPONSE = ("greedy_reward", "quality", "agent")
+PER_RESPONSE = ("greedy_reward", "quality", "agent", "chosen", "mismatched")
 """Numbers of a whole response, under the names of the variables that formulas read."""
 LABELS = ("turns", "steps", "segments", "states")
 """Which turn, step, segment or state each token belongs to."""
@@ -42,6 +42,8 @@ class Response(BaseModel):
     greedy_reward: float | None = None
     quality: float | None = None
     agent: int | None = None
+    chosen: int | None = None
+    mismatched: float | None = None
     turns: list[int] | None = None
     steps: list[int] | None = None
     segments: list[int] | None = None
