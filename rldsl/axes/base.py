@@ -293,6 +293,24 @@ class Distribution(Choice):
         return None
 
 
+class Mask(Distribution):
+    """A correction that drops: by itself 1 for what is kept, else 0.
+
+    Each mask ends with the parameter `denominator`: `all` leaves what is dropped in every denominator, `kept` takes
+    it out.
+    """
+
+    def keeps(self) -> Expr:
+        """1/0 per token or response."""
+        raise TypeError(f"{self.name} keeps nothing")
+
+    def correction(self) -> Expr:
+        return self.keeps()
+
+    def counts(self) -> Expr | None:
+        return self.keeps() if self.denominator == "kept" else None
+
+
 # ── system ───────────────────────────────────────────────────────────────────────────────────────────
 
 @dataclass(frozen=True)
