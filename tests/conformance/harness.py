@@ -94,13 +94,27 @@ def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: 
     labels = {s.label for s in objective.scores}
     responses = [r | {"scores": {k: v for k, v in r["scores"].items() if k in labels}} if "scores" in r else r
                  for r in responses]
-    file = {"responses": responses} if PAIR not in objective.grains() else {"pairs": paired(responses)}
-    return probe(objective, read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json"))
+    file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
+    out = probe(objective, read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json"))
+    return out if "responses" in out else {**out, "responses": [p[k] for p in out["pairs"] for k in p]}
+
+
+def over_pairs(objective: Objective) -> bool:
+    """Whether the objective compares the two responses of pairs."""
+    return PAIR in objective.grains()
 
 
 def paired(responses: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbours as pairs, the first of each preferred."""
-    return [{"chosen": a, "rejected": b} for a, b in zip(responses[::2], responses[1::2], strict=False)]
+    """Neighbours as pairs, the first of each preferred; a response without a neighbour is its own."""
+    pairs = [(responses[i], responses[min(i + 1, len(responses) - 1)]) for i in range(0, len(responses), 2)]
+    return [{"chosen": a, "rejected": b} for a, b in pairs]
+
+
+def another_order(objective: Objective, rows: int) -> list[int]:
+    """A random order of rows that leaves pairs together."""
+    size = 2 if over_pairs(objective) else 1
+    units = random.Random(1).sample(range(rows // size), rows // size)
+    return [u * size + k for u in units for k in range(size)]
 
 
 def numbers(x: Any) -> list[float]:
