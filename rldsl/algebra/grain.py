@@ -30,14 +30,19 @@ def grain(e: Expr) -> str:
 
 def carries_gradient(e: Expr) -> bool:
     """Whether a derivative with respect to the current policy can be non-zero."""
+    if isinstance(e, Var):
+        return e.gradient
+    return lets_through(e) and any(carries_gradient(c) for c in children(e))
+
+
+def lets_through(e: Expr) -> bool:
+    """Whether a node passes a derivative on to its parts; stop-gradient, conditions and counts do not."""
     match e:
-        case Var():
-            return e.gradient
-        case Apply("sg" | "lt" | "le" | "gt" | "ge" | "eq" | "and" | "or" | "not", _):
+        case Apply("sg" | "lt" | "le" | "gt" | "ge" | "eq" | "and" | "or" | "not", _) | Reduce("count", _, _):
             return False
-        case Reduce("count", _, _) | Order():
+        case Order():
             return False
-    return any(carries_gradient(c) for c in children(e))
+    return True
 
 
 def scope(e: Expr) -> str:

@@ -10,12 +10,13 @@ from .expr import GRAINS, GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, 
 Labels = Sequence[Sequence[int | str]]
 
 
-@dataclass
+@dataclass(eq=False)
 class Layout:
     """Sizes per grain and maps from each finer grain to each coarser one.
 
     `maps[fine, coarse][i]` is the unit of `coarse` that unit i of `fine` lies in. Tokens of a response are
-    contiguous and in order. Derived maps are composed on first use.
+    contiguous and in order. Derived maps are composed on first use. Two layouts are equal only if they are the
+    same object, so that evaluators may keep what they derive from one.
     """
 
     sizes: dict[str, int]

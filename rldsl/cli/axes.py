@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from rldsl.axes import discover
+from rldsl.compiler.resolve.report import did_you_mean
 from rldsl.diagnostics import RecipeError, at
-from rldsl.diagnostics.suggest import did_you_mean
 
 from .shared.output import add_format, emit
 
@@ -25,9 +25,9 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.compiler.describe import describe
 
     if args.axis is not None and args.axis not in discover.FAMILIES:
-        raise RecipeError([at("RL201", f"there is no axis `{args.axis}`", None, why="a recipe has eight axes",
+        raise RecipeError([at("RL201", f"There is no axis `{args.axis}`.", None, why="A recipe has eight axes.",
                               fix=did_you_mean(args.axis, discover.FAMILIES) or
-                              f"the axes are {', '.join(discover.FAMILIES)}")])
+                              f"The axes are {', '.join(discover.FAMILIES)}.")])
     lines, payload = [], {}
     for axis in (args.axis,) if args.axis else discover.FAMILIES:
         found = [d for name in discover.names(axis) if (d := describe(axis, name))]

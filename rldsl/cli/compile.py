@@ -62,8 +62,8 @@ def _compile(recipe: Recipe, args: argparse.Namespace, found: list[Diagnostic]) 
 def _project() -> list[str]:
     files = recipe_files()
     if not files:
-        raise RecipeError([at("RL206", "there is no .rl file in this project", None,
-                              fix="name a file, or start a project with `rldsl new FOLDER`")])
+        raise RecipeError([at("RL206", "There is no .rl file in this project.", None,
+                              fix="Name a file, or start a project with `rldsl new FOLDER`.")])
     return files
 
 
@@ -83,6 +83,6 @@ def _write(plan: Plan, root: Path) -> Path:
     try:
         return write_plan(plan, root)
     except OSError as error:
-        raise RecipeError([at("RL407", f"cannot write a plan below {root}: {error.strerror}", None,
-                              why="a run reads its plan and nothing else",
-                              fix="make the folder writable, or copy the project")]) from error
+        raise RecipeError([at("RL407", f"Cannot write a plan below {root}: {error.strerror}.", None,
+                              why="A run reads its plan and nothing else.",
+                              fix="Make the folder writable, or copy the project.")]) from error

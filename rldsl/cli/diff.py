@@ -1,20 +1,26 @@
-"""Compare two recipes or plans: what changed, what it does, and whether a gain could be attributed."""
+"""Compare two recipes, plans or runs: what changed, what it does, and whether a gain could be attributed."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .shared.output import add_format, emit
-from .shared.target import split
+from .shared.target import home, split
+
+TRACKED = "mlflow:"
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     """Declares the command's arguments."""
     parser = subparsers.add_parser("diff", help=__doc__, description=__doc__)
     for name, says in (("old", "what is compared with"), ("new", "what is compared")):
-        parser.add_argument(name, metavar="FILE[:NAME]", help=f"{says}: a recipe, or a plan (.json)")
-    parser.add_argument("--profile", help="the profile to apply to both recipes")
+        parser.add_argument(name, metavar=name.upper(), help=f"{says}: FILE[:NAME] for a recipe, a plan (.json), "
+                            "the folder of a run, or mlflow:RUN for a tracked one")
+    parser.add_argument("--profile", metavar="NAME", help="merge this profile into the recipes")
+    parser.add_argument("--mlflow", metavar="URI", help="where tracked runs are (default: the project's mlflow.db)")
     add_format(parser)
 
 
@@ -22,17 +28,29 @@ def run(args: argparse.Namespace) -> int:
     """Prints the typed changes with what follows from them; 0 also where there are some."""
     from rldsl.compiler.difference import compare, to_json, to_text
 
-    found = compare(_side(args.old, args.profile), _side(args.new, args.profile))
+    found = compare(_side(args.old, args), _side(args.new, args))
     return emit(args, to_text(found), to_json(found))
 
 
-def _side(text: str, profile: str | None) -> Any:
+def _side(target: str, args: argparse.Namespace) -> Mapping[str, Any]:
     """One side as a canonical recipe."""
-    from rldsl.compiler.canonical import canonical
     from rldsl.compiler.plan import read_plan
+
+    if target.startswith(TRACKED):
+        from rldsl.runtime.tracked_plan import tracked_plan
+
+        uri = args.mlflow or f"sqlite:///{home('here') / 'mlflow.db'}"
+        return tracked_plan(target.removeprefix(TRACKED), uri).recipe
+    if target.endswith(".json"):
+        return read_plan(Path(target)).recipe
+    if Path(target).is_dir():
+        return read_plan(Path(target) / "plan.json").recipe
+    return _recipe(target, args.profile)
+
+
+def _recipe(target: str, profile: str | None) -> Mapping[str, Any]:
+    from rldsl.compiler.canonical import canonical
     from rldsl.compiler.resolve import resolve
 
-    if text.endswith(".json"):
-        return read_plan(text).recipe
-    path, name = split(text)
+    path, name = split(target)
     return canonical(resolve(path, name, profile=profile))

@@ -11,8 +11,8 @@ import rldsl
 from rldsl.algebra.render_latex import latex
 from rldsl.algebra.render_unicode import unicode
 from rldsl.axes import discover
+from rldsl.compiler.resolve.report import did_you_mean
 from rldsl.diagnostics import RecipeError, at
-from rldsl.diagnostics.suggest import did_you_mean
 
 from .shared.output import add_format, emit
 from .shared.target import add_changes, resolved
@@ -47,8 +47,8 @@ def _code(args: argparse.Namespace) -> int:
     page = PAGES / f"{args.what}.md"
     if not page.is_file():
         known = sorted(p.stem for p in PAGES.glob("RL*.md"))
-        raise RecipeError([at("RL201", f"there is no code {args.what}", None,
-                              fix=did_you_mean(args.what, known) or "`rldsl compile` prints the codes it means")])
+        raise RecipeError([at("RL201", f"There is no code {args.what}.", None,
+                              fix=did_you_mean(args.what, known) or "`rldsl compile` prints the codes it means.")])
     text = page.read_text(encoding="utf-8").rstrip()
     return emit(args, text, {"code": args.what, "page": text})
 
@@ -58,8 +58,8 @@ def _choice(args: argparse.Namespace, axis: str, name: str) -> int:
 
     d = describe(axis, name)
     if d is None:
-        raise RecipeError([at("RL201", f"the axis {axis} has no choice `{name}`", None,
-                              fix=did_you_mean(name, discover.names(axis)) or f"`rldsl axes {axis}` lists them")])
+        raise RecipeError([at("RL201", f"The axis {axis} has no choice `{name}`.", None,
+                              fix=did_you_mean(name, discover.names(axis)) or f"`rldsl axes {axis}` lists them.")])
     formulas = [{"what": what, "unicode": unicode(e), "latex": latex(e)} for what, e in d.formulas]
     lines = [d.call, "", d.doc]
     if d.parameters:
@@ -84,9 +84,9 @@ def _value(args: argparse.Namespace, recipe: Any) -> int:
     """Where a value comes from: every place that set it, oldest first."""
     steps = recipe.origins.get(args.path)
     if steps is None:
-        raise RecipeError([at("RL207", f"`{recipe.name}` has no `{args.path}`", recipe.span, "in this recipe",
+        raise RecipeError([at("RL207", f"`{recipe.name}` has no `{args.path}`.", recipe.span, "in this recipe",
                               fix=did_you_mean(args.path, recipe.origins) or
-                              "write AXIS.PARAMETER or BLOCK.SETTING, such as gate.high or optim.epochs")])
+                              "Write AXIS.PARAMETER or BLOCK.SETTING, such as optim.epochs.")])
     rows = [(s.how if s.how == "--set" else f"{s.how} {s.recipe}".strip(), s.value,
              f"{s.span.file}:{s.span.line}:{s.span.column}" if s.span else "") for s in steps]
     widths = [max(len(row[i]) for row in rows) for i in range(2)] if rows else [0, 0]
@@ -123,5 +123,5 @@ def _write(path: str, text: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise RecipeError([at("RL407", f"cannot write {path}: {error.strerror}", None,
-                              fix="give a path in a folder that can be written")]) from error
+        raise RecipeError([at("RL407", f"Cannot write {path}: {error.strerror}.", None,
+                              fix="Give a path in a folder that can be written.")]) from error

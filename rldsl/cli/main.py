@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from rldsl.diagnostics import RecipeError
+from rldsl.runtime.errors import RunError
 
 from .shared.output import RUN_FAILED, USAGE, emit
 
@@ -22,6 +23,8 @@ SPIN_COUNT = "5000"
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns the exit code: 0 fine, 1 recipe wrong, 2 usage, 3 run failed, 4 resources."""
     os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a terminal without Greek letters still gets the rest
     argv = list(sys.argv[1:] if argv is None else argv)
     args: argparse.Namespace | None = None
     try:
@@ -31,6 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         return exit.code if isinstance(exit.code, int) else USAGE
     except RecipeError as error:
         return emit(args or argparse.Namespace(), diagnostics=error.diagnostics)
+    except RunError as error:
+        return emit(args or argparse.Namespace(), diagnostics=[error.diagnostic])
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

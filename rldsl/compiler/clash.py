@@ -5,9 +5,8 @@ from __future__ import annotations
 from rldsl.diagnostics import Diagnostic, Label, Span
 from rldsl.diagnostics.diagnostic import Severity
 
-from .recipe import Origin, Recipe
+from .recipe import Recipe
 
-COMMAND_LINE = "--set"
 Place = tuple[Span, str]
 """Where something stands, and what to say about it there."""
 
@@ -26,20 +25,12 @@ def clash(code: str, recipe: Recipe, message: str, *places: Place, why: str, fix
 
 
 def layer(recipe: Recipe, span: Span) -> int:
-    """Which layer wrote it: 3 `--set`, 2 a profile, 1 the recipe itself, 0 an ancestor or a default."""
-    if span.file == COMMAND_LINE:
-        return 3
+    """The place in `recipe.layers` of what wrote it; -1 where nobody did and a default holds."""
     for history in recipe.origins.values():
         for step in history:
             if step.span and contains(step.span, span):
-                return _rank(recipe, step)
-    return 0
-
-
-def _rank(recipe: Recipe, step: Origin) -> int:
-    if step.how == "profile":
-        return 2
-    return int(step.recipe == recipe.name)
+                return recipe.layers.index((step.how, step.recipe))
+    return -1
 
 
 def contains(outer: Span, inner: Span) -> bool:

@@ -67,8 +67,8 @@ def svg(graph: Graph, gone: Mapping[str, str] | None = None) -> str:
     gone = gone or {}
     at = {n.id: (LANES.index(n.engine) * COLUMN + 20, 40 + row * ROW) for row, n in enumerate(graph.nodes)}
     height = 50 + len(graph.nodes) * ROW
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * COLUMN + 10} {height}" '
-             f'width="{3 * COLUMN + 10}" role="img" aria-label="what one batch does">']
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * COLUMN + 20} {height}" '
+             f'width="{3 * COLUMN + 20}" role="img" aria-label="what one batch does">']
     parts += [f'<text class="lane" x="{i * COLUMN + 20 + WIDTH / 2}" y="22">{lane}</text>'
               for i, lane in enumerate(LANES)]
     parts += [_line(at[a], at[b], names) for a, b, names in edges(graph) if a not in gone and b not in gone]
@@ -77,10 +77,19 @@ def svg(graph: Graph, gone: Mapping[str, str] | None = None) -> str:
 
 
 def _line(a: tuple[int, int], b: tuple[int, int], names: str) -> str:
-    x1, y1, x2, y2 = a[0] + WIDTH / 2, a[1] + HEIGHT, b[0] + WIDTH / 2, b[1]
-    bend = x1 + (WIDTH / 2 + 12 if x1 == x2 and y2 - y1 > ROW - HEIGHT else 0)
-    return (f'<path class="edge" d="M{x1} {y1} C{bend} {y1 + 20} {bend if bend != x1 else x2} {y2 - 20} {x2} {y2}">'
-            f"<title>{escape(names)}</title></path>")
+    """A curve between facing sides; in one lane straight down to the next row, or out to the right around others."""
+    middle = HEIGHT / 2
+    if a[0] != b[0]:
+        right = a[0] < b[0]
+        x1, x2 = (a[0] + WIDTH, b[0]) if right else (a[0], b[0] + WIDTH)
+        pull = 40 if right else -40
+        path = f"M{x1} {a[1] + middle} C{x1 + pull} {a[1] + middle} {x2 - pull} {b[1] + middle} {x2} {b[1] + middle}"
+    elif b[1] - a[1] <= ROW:
+        path = f"M{a[0] + WIDTH / 2} {a[1] + HEIGHT} L{b[0] + WIDTH / 2} {b[1]}"
+    else:
+        x = a[0] + WIDTH
+        path = f"M{x} {a[1] + middle} C{x + 28} {a[1] + middle} {x + 28} {b[1] + middle} {x} {b[1] + middle}"
+    return f'<path class="edge" d="{path}"><title>{escape(names)}</title></path>'
 
 
 def _box(n: Node, x: int, y: int, removed: str | None) -> str:

@@ -16,6 +16,7 @@ from rldsl.algebra.grain import variables
 
 from .formulas import LIVE, formulas
 from .graph import (
+    CARRIED,
     CORRECTION,
     CRITIC_WEIGHTS,
     PROMPTS,
@@ -59,7 +60,7 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
 def provided(name: str) -> bool:
     """Whether some step of a batch writes a variable."""
     forwards = {given for gives, _ in FORWARDS.values() for given in gives}
-    return name in {*RECORDED, *MADE, *forwards} or name.startswith("score.")
+    return name in {*RECORDED, *MADE, *forwards} or name.startswith(("score.", CARRIED))
 
 
 def names(expressions: Iterable[Expr | None]) -> frozenset[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from rldsl.axes.base import Optimizer
 
 from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, Graph
-from .models import Shape, shape
 from .recipe import Recipe
+from .shapes import Shape, shape
 
 FLOAT32 = 4
 """Bytes; weights, gradients and optimizer states are kept in float32."""

@@ -106,5 +106,5 @@ def read_plan(path: Path) -> Plan:
 
 
 def _unreadable(path: Path, what: str) -> RecipeError:
-    return RecipeError([at("RL407", f"the plan {path} {what}", None,
-                           why="a run reads its plan and nothing else", fix="run `rldsl compile` again")])
+    return RecipeError([at("RL407", f"The plan {path} {what}.", None,
+                           why="A run reads its plan and nothing else.", fix="Run `rldsl compile` again.")])

@@ -76,7 +76,8 @@ class Recipe:
 
     `settings` is the typed `Settings` of rldsl.compiler.settings; `axis_spans` is where each axis was written;
     `origins` maps a dotted path ("gate.high", "model.policy") to its history, oldest first; `lets` maps each place
-    where a constant was used to the place of its `let`.
+    where a constant was used to the place of its `let`; `layers` is what was laid on one another, oldest first, as
+    (how, recipe) of its origins.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Recipe:
     axis_spans: Mapping[str, Span]
     origins: Mapping[str, tuple[Origin, ...]]
     lets: Mapping[Span, Span] = field(default_factory=dict)
+    layers: tuple[tuple[str, str], ...] = ()
 
     def where(self, path: str) -> Span:
         """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""

@@ -33,6 +33,9 @@ class Math(Protocol):
     def column(self, numbers: Sequence[float]) -> Any:
         """A column from Python floats."""
 
+    def join(self, columns: Sequence[Any]) -> Any:
+        """Columns one after another."""
+
 
 class PlainMath:
     """Python lists in float64."""
@@ -56,6 +59,10 @@ class PlainMath:
     def column(self, numbers: Sequence[float]) -> list[float]:
         """See `Math`."""
         return list(numbers)
+
+    def join(self, columns: Sequence[list[float]]) -> list[float]:
+        """See `Math`."""
+        return [x for column in columns for x in column]
 
 
 @dataclass(frozen=True)
@@ -125,3 +132,13 @@ class Batch:
         assert grain in (GROUP, PAIR)
         index = self.shape.index(RESPONSE, grain)
         return list(dict.fromkeys(index[i] for i in keep))
+
+
+def join(batches: Sequence[Batch], rows: Sequence[int]) -> Batch:
+    """Batches with the same columns and different groups as one, with new original positions `rows`."""
+    first = batches[0]
+    columns = {k: v if v.grain == UPDATE else Value(v.grain, first.math.join([b.columns[k].data for b in batches]))
+               for k, v in first.columns.items()}
+    extra = {k: [x for b in batches for x in b.extra[k]] for k in first.extra}
+    lengths, groups = [n for b in batches for n in b.lengths], [g for b in batches for g in b.groups]
+    return Batch.of(lengths, groups, columns, first.math, rows, **extra)

@@ -60,7 +60,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Round numbers (1, 2 or 5 times a power of ten apart), about five, that cover low..high."""
     raw = (high - low) / TICKS
     power = 10.0 ** math.floor(math.log10(raw))
-    apart = next(power * step for step in (1, 2, 5, 10) if power * step >= raw * 0.999)
+    apart = next(power * step for step in (1, 2, 5, 10) if power * step >= raw * 0.8)
     first, last = math.floor(low / apart + 1e-9), math.ceil(high / apart - 1e-9)
     return [number * apart for number in range(first, last + 1)]
 

@@ -49,7 +49,7 @@ class Journal:
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
-        self._file = open(self.path, "ab")  # noqa: SIM115  open as long as the journal is
+        self._file = open(self.path, "ab")
         self._file.truncate(_whole(self.path))
         events = list(read_journal(folder))
         self._next = events[-1].seq + 1 if events else 0

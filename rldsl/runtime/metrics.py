@@ -35,12 +35,56 @@ STEP_SECONDS = Metric("step_seconds", "s/step", "number", "wall-clock seconds of
 
 STANDARD = (REWARD, HELD_OUT, GRAD_NORM, UNIFORM, TRUNCATED, UNSCORED, KEPT, LENGTH, LOSS, ENTROPY,
             TOKENS_PER_SECOND, STEP_SECONDS)
+DETAILS = (
+    Metric("correct/mean", "correct", "number", "mean score of the verifiable term over scored responses, before filters"),
+    Metric("reward/shaped", "shaped reward", "number", "mean reward with shaping, over the responses in the statistics"),
+    Metric("groups/generated", "groups generated", "number", "prompts sampled for the batch, refills included"),
+    Metric("groups/kept", "groups kept", "number", "prompts that reach the advantage"),
+    Metric("groups/rounds", "rounds", "number", "sampling rounds for the batch"),
+    Metric("groups/all_failed", "all failed", "number", "groups a filter dropped without a success in them"),
+    Metric("groups/all_passed", "all passed", "number", "groups a filter dropped without a failure in them"),
+    Metric("groups/reduced_to_one", "reduced to one", "number", "groups in the statistics with one response left"),
+    Metric("advantage/abs", "|A|", "number", "mean |A| over tokens in the statistics"),
+    Metric("critic/explained_variance", "explained variance", "number", "1 − Var(target − V)/Var(target) over tokens"),
+    Metric("critic/value_loss", "value loss", "number", "mean ½(V − target)² over the tokens of all critic steps"),
+    Metric("critic/grad_norm", "critic grad norm", "number", "L2 norm before clipping, mean over critic steps"),
+    Metric("staleness/mean", "staleness", "number", "mean of trainer version − oldest version in the response"),
+    Metric("staleness/max", "staleness, most", "number", "largest of trainer version − oldest version in the response"),
+    Metric("kappa/mean", "κ", "number", "mean π_old/μ over tokens in the statistics"),
+    Metric("kappa/log_abs", "|log κ|", "number", "mean |log κ| over tokens in the statistics"),
+    Metric("kappa/log_abs_p99", "|log κ|, 99th", "number", "99th percentile of |log κ| over tokens in the statistics"),
+    Metric("correction/mean", "d", "number", "mean of the distribution's factor over tokens in the statistics"),
+    Metric("correction/zero", "d = 0", "share", "share of tokens in the statistics that the distribution masks"),
+    Metric("rows_computed", "rows computed", "number", "responses through forward and backward, mean over updates"),
+    Metric("ratio/mean", "r", "number", "mean r before the gate, over computed tokens of all updates"),
+    Metric("ratio/distance", "|r − 1|", "number", "mean |r − 1| before the gate, over computed tokens of all updates"),
+    Metric("gated", "gated", "share", "share of computed tokens with gradient exactly 0 although A, w and d are not"),
+    Metric("mismatch/mean", "ℓ − log μ", "number", "mean, over computed tokens: engine mismatch, lag and movement"),
+    Metric("mismatch/abs", "|ℓ − log μ|", "number", "mean, over computed tokens of all updates"),
+    Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
+    Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
+    Metric("updates", "updates", "number", "optimizer updates since the run began"),
+    Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),
+    Metric("held_out/unscored", "held-out unscored", "share", "share of held-out responses that scoring failed on"),
+)
+FAMILIES = {
+    "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
+    "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
+    "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
+    "seconds": Metric("seconds/", "seconds,", "number", "wall-clock seconds of the graph's nodes of this kind"),
+}
+"""By the part of a name before its `/`, where what follows is the run's own."""
+
 SHOWN = (REWARD, HELD_OUT, GRAD_NORM, UNIFORM, TRUNCATED, TOKENS_PER_SECOND)
-BY_NAME = {metric.name: metric for metric in STANDARD}
+BY_NAME = {metric.name: metric for metric in (*STANDARD, *DETAILS)}
 
 
 def metric(name: str) -> Metric:
-    """The standard metric of that name, or a plain number for a name that is none."""
+    """The metric of that name, or a plain number for a name that is none."""
+    family, _, member = name.partition("/")
+    if name not in BY_NAME and family in FAMILIES:
+        known = FAMILIES[family]
+        return Metric(name, f"{known.title} {member}", known.style, known.definition)
     return BY_NAME.get(name) or Metric(name, name, "number", "")
 
 

@@ -18,7 +18,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
 from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
-from .settle import carry, rewards, settle, weigh
+from .settle import carry, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
 
@@ -59,7 +59,6 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     newest = max((v for r in rows for v in r.versions or [0]), default=0)
     trainer = newest if batch.trainer_version is None else batch.trainer_version
     columns["trainer_version"] = Value(UPDATE, [float(trainer)])
-    columns |= {c.variable: Value(UPDATE, [batch.state.get(c.choice, {}).get(c.name, c.initial)]) for c in objective.state}
     extra: dict[str, Any] = {name: [getattr(r, name) for r in rows] for name in LABELS
                              if all(getattr(r, name) is not None for r in rows)}
     labels = {p: i for i, p in enumerate(dict.fromkeys(r.prompt for r in rows))}
@@ -67,7 +66,8 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     if batch.pairs:
         groups = extra["pairs"] = [i // 2 for i in range(len(rows))]
         columns[CHOSEN.name] = Value(RESPONSE, [float(i % 2 == 0) for i in range(len(rows))])
-    return Batch.of([len(r.logp_current) for r in rows], groups, columns, PlainMath(), **extra)
+    found = Batch.of([len(r.logp_current) for r in rows], groups, columns, PlainMath(), **extra)
+    return with_state(objective, found, batch.state)
 
 
 def _require(objective: Objective, batch: BatchFile, path: str) -> None:

@@ -36,7 +36,7 @@ def main() -> None:
     _limit_memory(setup["memory_bytes"])
     try:
         scorers = [(resolve(target), options) for target, options in setup["scorers"]]
-    except Exception:  # noqa: BLE001  whatever a user's module raises must reach the pool as text
+    except Exception:  # whatever a user's module raises must reach the pool as text
         _reply(replies, {"failed": traceback.format_exc()[-LONGEST_ERROR:]})
         return
     _reply(replies, {"ready": os.getpid()})
@@ -65,7 +65,7 @@ def score(function: Scorer, options: Mapping[str, Any], text: str, answer: str,
     try:
         value = function(text, answer, metadata, **options)
         number, error = _number(value)
-    except Exception:  # noqa: BLE001  a user's function may raise anything; it costs this row
+    except Exception:  # a user's function may raise anything; it costs this row
         number, error = None, traceback.format_exc()[-LONGEST_ERROR:]
     return number, error, time.perf_counter() - start
 

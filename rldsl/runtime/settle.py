@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import RESPONSE, TOKEN, UPDATE
 from rldsl.compiler.objective import Named, Objective
 
@@ -48,6 +49,12 @@ def settle(objective: Objective, batch: Batch) -> Settled:
 def weigh(objective: Objective, update: Batch) -> Batch:
     """Adds the column `weight`: token weights over one whole update."""
     return update.with_columns(weight=update.value(objective.weight, TOKEN))
+
+
+def with_state(objective: Objective, batch: Batch, carried: Mapping[str, Mapping[str, float]]) -> Batch:
+    """The batch with what choices carry to it as columns; what is not in `carried` has its first value."""
+    return batch.with_columns(**{c.variable: Value(UPDATE, batch.math.column([
+        carried.get(c.choice, {}).get(c.name, c.initial)])) for c in objective.state})
 
 
 def carry(objective: Objective, statistics: Batch) -> dict[str, dict[str, float]]:

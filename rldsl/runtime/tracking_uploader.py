@@ -14,6 +14,7 @@ import select
 import sys
 import time
 import traceback
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,7 +87,7 @@ class _Uploader:
             if last:
                 self.upload.close(*_ending(self.folder))
             return not self.upload.state.owed
-        except Exception as error:  # noqa: BLE001  whatever a tracker does, the journal stays and is tried again
+        except Exception as error:  # whatever a tracker does, the journal stays and is tried again
             traceback.print_exc()
             self.upload = None
             message = f"{type(error).__name__}: {error}"[:500]
@@ -96,11 +97,9 @@ class _Uploader:
 
 def _ending(folder: Path) -> tuple[str, float]:
     """Status and time from the journal's last event; a run that never said how it ended was killed."""
-    event = None
-    for event in read_journal(folder):
-        pass
-    if event is not None and event.kind == "end":
-        return event.data["status"], event.time
+    last = deque(read_journal(folder), maxlen=1)
+    if last and last[0].kind == "end":
+        return last[0].data["status"], last[0].time
     return "KILLED", time.time()
 
 

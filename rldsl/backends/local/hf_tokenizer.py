@@ -15,13 +15,14 @@ class HubTokenizer:
         self._inner = inner
         self.eos = eos
         self.size = len(inner)
+        self.chats = bool(inner.chat_template)
 
     def encode(self, text: str) -> tuple[int, ...]:
         return tuple(self._inner(text, add_special_tokens=True).input_ids)
 
     def chat(self, messages: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
         """Through the model's own chat template; RecipeError RL407 where it has none."""
-        if not self._inner.chat_template:
+        if not self.chats:
             raise RecipeError([Diagnostic(
                 "RL407", "The model's tokenizer has no chat template.",
                 why="Base models read plain text; a conversation has no form they know.",
@@ -53,7 +54,7 @@ def folder_tokenizer(folder: Path, config: Mapping, vocabulary: int, gguf: str |
     extra = {} if gguf is None else {"gguf_file": gguf}
     try:
         inner = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
-    except Exception as error:  # noqa: BLE001 - tokenizers raises plain Exception for a malformed file
+    except Exception as error:
         raise _unreadable(folder, str(error).strip().split("\n")[0]) from None
     return HubTokenizer(inner, _ends(inner, config, folder, vocabulary))
 

@@ -15,8 +15,8 @@ from torch import Tensor
 from ...runtime.trajectory import SamplingOptions
 from .distribution import scaled, truncates
 
-CHUNK_LOGITS = 2**22
-"""Logits alive at a time: 16 MiB in float32."""
+CHUNK_LOGITS = 2**23
+"""Logits alive at a time: 32 MiB in float32."""
 
 
 class Statistics(NamedTuple):
@@ -50,77 +50,106 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, options: Sam
     return Statistics(*_TokenStatistics.apply(hidden, head, targets, ref_hidden, ref_head, spec))
 
 
-class _Chunk(NamedTuple):
-    """Normalised log-probs [n, V] of one chunk, and the reference's."""
-
-    logp: Tensor
-    ref: Tensor | None
-    kept: Tensor | None
-
-
-def _chunk(hidden: Tensor, head: Tensor, targets: Tensor, ref_hidden: Tensor | None, ref_head: Tensor | None,
-           options: SamplingOptions) -> _Chunk:
-    logits = scaled(hidden @ head.t(), options)
-    kept = None
+def _logits(hidden: Tensor, head: Tensor, targets: Tensor, options: SamplingOptions) -> Tensor:
+    """Float32 logits [n, V] of the distribution; -inf where truncated, but never at the target."""
+    raw = hidden @ head.t()
+    logits = scaled(raw, options)
     if truncates(options):
-        plain = (hidden @ head.t()).float().gather(1, targets.unsqueeze(1)) / options.temperature
-        logits = logits.scatter(1, targets.unsqueeze(1), plain)
-        kept = logits > -torch.inf
-    ref = None
-    if ref_hidden is not None:
-        ref = (ref_hidden @ ref_head.t()).float() / options.temperature
-        ref = (ref if kept is None else ref.masked_fill(~kept, -torch.inf)).log_softmax(-1)
-    return _Chunk(logits.log_softmax(-1), ref, kept)
+        at = targets.unsqueeze(1)
+        logits = logits.scatter(1, at, raw.gather(1, at).float() / options.temperature)
+    return logits
 
 
-def _finite(x: Tensor, kept: Tensor | None) -> Tensor:
-    return x if kept is None else x.masked_fill(~kept, 0.0)
+def _reference_logps(hidden: Tensor, head: Tensor, kept: Tensor | None, options: SamplingOptions) -> Tensor:
+    logits = (hidden @ head.t()).float() / options.temperature
+    return _masked(logits, kept, -torch.inf).log_softmax(-1)
+
+
+def _masked(x: Tensor, kept: Tensor | None, value: float) -> Tensor:
+    return x if kept is None else x.masked_fill(~kept, value)
+
+
+def _kept(logits: Tensor, options: SamplingOptions) -> Tensor | None:
+    return logits > -torch.inf if truncates(options) else None
+
+
+def _gap(logps: Tensor, kept: Tensor | None, ref_hidden: Tensor, ref_head: Tensor, spec: _Spec) -> Tensor:
+    """log π − log π_ref over the vocabulary, 0 where truncated; `logps` is finite."""
+    ref = _reference_logps(ref_hidden, ref_head, kept, spec.options)
+    return logps - _masked(ref, kept, 0.0)
 
 
 class _TokenStatistics(torch.autograd.Function):
     @staticmethod
     def forward(ctx, hidden, head, targets, ref_hidden, ref_head, spec):
         logp = hidden.new_empty(len(targets), dtype=torch.float32)
+        norm = torch.empty_like(logp)
         entropy = torch.empty_like(logp) if spec.entropy else None
         kl = torch.empty_like(logp) if spec.kl else None
         for part in _parts(len(targets), spec.rows):
-            refs = None if ref_hidden is None else ref_hidden[part]
-            chunk = _chunk(hidden[part], head, targets[part], refs, ref_head, spec.options)
-            logp[part] = chunk.logp.gather(1, targets[part].unsqueeze(1)).squeeze(1)
+            at = targets[part].unsqueeze(1)
+            logits = _logits(hidden[part], head, targets[part], spec.options)
+            logps, kept = logits.log_softmax(-1), _kept(logits, spec.options)
+            logp[part] = logps.gather(1, at).squeeze(1)
+            norm[part] = logits.gather(1, at).squeeze(1) - logp[part]
             if spec.entropy or spec.kl:
-                p, finite = chunk.logp.exp(), _finite(chunk.logp, chunk.kept)
+                p, logps = logps.exp(), _masked(logps, kept, 0.0)
                 if spec.entropy:
-                    entropy[part] = -(p * finite).sum(1)
+                    entropy[part] = -(p * logps).sum(1)
                 if spec.kl:
-                    kl[part] = (p * (finite - _finite(chunk.ref, chunk.kept))).sum(1)
-        ctx.save_for_backward(hidden, head, targets, ref_hidden, ref_head, entropy, kl)
+                    kl[part] = (p * _gap(logps, kept, ref_hidden[part], ref_head, spec)).sum(1)
+        ctx.save_for_backward(hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl)
         ctx.spec = spec
         ctx.set_materialize_grads(False)
         return logp, entropy, kl
 
     @staticmethod
     def backward(ctx, grad_logp, grad_entropy, grad_kl):
-        hidden, head, targets, ref_hidden, ref_head, entropy, kl = ctx.saved_tensors
-        grad_hidden = torch.empty_like(hidden)
-        grad_head = torch.zeros_like(head, dtype=torch.float32) if ctx.needs_input_grad[1] else None
-        for part in _parts(len(targets), ctx.spec.rows):
-            refs = None if ref_hidden is None else ref_hidden[part]
-            chunk = _chunk(hidden[part], head, targets[part], refs, ref_head, ctx.spec.options)
-            slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
-            if grad_entropy is not None:
-                finite = _finite(chunk.logp, chunk.kept)
-                slope = slope - grad_entropy[part].unsqueeze(1) * (finite + entropy[part].unsqueeze(1))
-            if grad_kl is not None:
-                gap = _finite(chunk.logp, chunk.kept) - _finite(chunk.ref, chunk.kept)
-                slope = slope + grad_kl[part].unsqueeze(1) * (gap - kl[part].unsqueeze(1))
-            grad = chunk.logp.exp() * slope
-            if grad_logp is not None:
-                grad.scatter_add_(1, targets[part].unsqueeze(1), grad_logp[part].unsqueeze(1))
-            grad = grad.div_(ctx.spec.options.temperature).to(hidden.dtype)
+        hidden, head, *_ = ctx.saved_tensors
+        grad_hidden, grad_head = torch.empty_like(hidden), None
+        parts = _parts(len(hidden), ctx.spec.rows)
+        if ctx.needs_input_grad[1]:
+            grad_head = torch.zeros_like(head, dtype=torch.float32)
+        for part in parts:
+            grad = _logits_gradient(ctx, part, grad_logp, grad_entropy, grad_kl).to(hidden.dtype)
             grad_hidden[part] = grad @ head
             if grad_head is not None:
-                grad_head += grad.t() @ hidden[part]
+                _accumulate(grad_head, grad, hidden[part])
         return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None
+
+
+def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None,
+                     grad_kl: Tensor | None) -> Tensor:
+    """d loss / d (hidden · headᵀ) of the rows in `part`, float32 [n, V].
+
+    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), all over T.
+    """
+    hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl = ctx.saved_tensors
+    options, targets = ctx.spec.options, targets[part]
+    logps = _logits(hidden[part], head, targets, options).sub_(norm[part].unsqueeze(1))
+    slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
+    if grad_entropy is None and grad_kl is None:
+        grad = logps.exp_().mul_(slope)
+    else:
+        kept, p = _kept(logps, options), logps.exp()
+        logps = _masked(logps, kept, 0.0)
+        if grad_entropy is not None:
+            slope = slope - grad_entropy[part].unsqueeze(1) * (logps + entropy[part].unsqueeze(1))
+        if grad_kl is not None:
+            gap = _gap(logps, kept, ref_hidden[part], ref_head, ctx.spec)
+            slope = slope + grad_kl[part].unsqueeze(1) * (gap - kl[part].unsqueeze(1))
+        grad = p.mul_(slope)
+    if grad_logp is not None:
+        grad.scatter_add_(1, targets.unsqueeze(1), grad_logp[part].unsqueeze(1))
+    return grad if options.temperature == 1 else grad.div_(options.temperature)
+
+
+def _accumulate(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add leftᵀ · right to float32 `total`; in one pass where the factors are float32 too."""
+    if left.dtype == torch.float32:
+        total.addmm_(left.t(), right)
+    else:
+        total.add_(left.t() @ right)
 
 
 def _parts(total: int, rows: int) -> list[slice]:

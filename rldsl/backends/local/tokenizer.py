@@ -9,10 +9,12 @@ from ...diagnostics import Diagnostic, RecipeError
 
 
 class Tokenizer(Protocol):
-    """Text to ids and back. `eos` are the ids that end a response; `size` counts ids."""
+    """Text to ids and back. `eos` are the ids that end a response; `size` counts ids; `chats` says whether the
+    model knows conversations."""
 
     eos: frozenset[int]
     size: int
+    chats: bool
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of a raw prompt, with the model's beginning-of-sequence token where it has one."""
@@ -35,6 +37,7 @@ class CharacterTokenizer:
     def __init__(self) -> None:
         self.eos = frozenset({0})
         self.size = 1 + len(self.ALPHABET)
+        self.chats = False
         self._ids = {character: index for index, character in enumerate(self.ALPHABET, start=1)}
 
     def encode(self, text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What every command prints alike: results to stdout, diagnostics to stderr, or one JSON object to stdout alone."""
+"""What every command prints alike: results to stdout, diagnostics to stderr; JSON and SARIF to stdout alone."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = No
 
         found = [as_json(d) for d in in_order(diagnostics)]
         print(json.dumps({"version": 1, "diagnostics": found, **(payload or {})}, indent=2, ensure_ascii=False))
+        return exit_code(diagnostics)
+    if chosen == "sarif":
+        from rldsl.diagnostics.render import render
+
+        print(render(diagnostics, {}, style="sarif"))
         return exit_code(diagnostics)
     if diagnostics:
         from rldsl.compiler.resolve import sources

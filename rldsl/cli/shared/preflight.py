@@ -65,6 +65,6 @@ def _lengths(recipe: Recipe, place: str, task: Any, tokenizer: Any, context: int
         return list(error.diagnostics)
     if not long or recipe.settings.data.too_long == "drop":
         return []
-    return [at("RL408", f"{long} of {most} prompts of {task.name} are longer than {limit} tokens", recipe.where(place),
-               why="a prompt is never cut: what is lost at either end changes the question",
-               fix="write data { too_long: drop }, raise model.max_prompt, or lower sampling's max_tokens")]
+    return [at("RL408", f"{long} of {most} prompts of {task.name} are longer than {limit} tokens.", recipe.where(place),
+               why="A prompt is never cut: what is lost at either end changes the question.",
+               fix="Write data { too_long: drop }, raise model.max_prompt, or lower sampling's max_tokens.")]

@@ -120,7 +120,11 @@ def _product(e: Expr, report: Report) -> Feedback | None:
 def _plain(weights: list[Number], report: Report) -> bool:
     wrong = [w for w in weights if w.kind not in ("plain", "percent")]
     for w in wrong:
-        report.add("RL203", "the weight of a reward term is a plain number", w.span, "wrong unit")
+        report.add("RL203", "the weight of a reward term is a plain number", w.span, "wrong unit",
+                   fix="write it without a unit")
+    if not wrong and not math.isfinite(math.prod(float(w.value) for w in weights)):
+        report.add("RL204", "the weight of a reward term must be finite", weights[-1].span, "too large")
+        return False
     return not wrong
 
 

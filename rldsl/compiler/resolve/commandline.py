@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rldsl.diagnostics import RecipeError, Span
@@ -24,23 +24,20 @@ def assignments(sets: Sequence[str], report: Report) -> tuple[Assign, ...]:
             report.add("RL101", "`--set` takes path=value", Span(FILE, line, 1, line, len(text) + 1), "no `=`",
                        fix="write --set gate.high=0.3")
             continue
-        try:
-            target = moved(parse_path(left, FILE), line, 0)
-            value = moved(parse_expression(right, FILE), line, len(left) + 1)
-        except RecipeError as error:
-            shift = 0 if _fails(left) else len(left) + 1
-            report.found += [moved(d, line, shift) for d in error.diagnostics]
-            continue
-        found.append(Assign(target, value, Span(FILE, line, 1, line, len(text) + 1)))
+        target = _part(parse_path, left, line, 0, report)
+        value = _part(parse_expression, right, line, len(left) + 1, report)
+        if target is not None and value is not None:
+            found.append(Assign(target, value, Span(FILE, line, 1, line, len(text) + 1)))
     return tuple(found)
 
 
-def _fails(left: str) -> bool:
+def _part(parse: Callable, text: str, line: int, column: int, report: Report) -> Any:
+    """One side of the `=`, in its place; None once its errors are reported."""
     try:
-        parse_path(left, FILE)
-    except RecipeError:
-        return True
-    return False
+        return moved(parse(text, FILE), line, column)
+    except RecipeError as error:
+        report.found += [moved(d, line, column) for d in error.diagnostics]
+        return None
 
 
 def moved(node: Any, line: int, column: int) -> Any:

@@ -82,6 +82,8 @@ def fold(e: Expr | None, scope: Scope) -> Expr | None:
             value = scope.value(name)
             scope.uses[span] = scope.lets[name].name_span
             return None if value is None else dataclasses.replace(value, span=span)
+        case Number(value, span) if not abs(value) < LARGEST:
+            return _wrong("the number is too large", span, scope, "beyond 1e300", "RL204")
         case Binary():
             return _binary(e, scope)
         case Unary(op, operand, span):

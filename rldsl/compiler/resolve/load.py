@@ -22,10 +22,13 @@ DEEPEST = 100
 
 @dataclass
 class Loaded:
-    """The files read, by their displayed path, in the order they were reached; the first is the one asked for."""
+    """The files read, by their displayed path, in the order they were reached; the first is the one asked for.
+
+    `syntax_errors` is what reading and parsing them found.
+    """
 
     files: dict[str, tree.File] = field(default_factory=dict)
-    syntax_errors: set[str] = field(default_factory=set)
+    syntax_errors: list[Diagnostic] = field(default_factory=list)
 
 
 def library_root() -> Path:
@@ -69,8 +72,7 @@ class _Loader:
         text, problems = read(name)
         parsed, errors = parse(text, name) if not problems else (_nothing(name), problems)
         self.report.found += errors
-        if errors:
-            self.loaded.syntax_errors.add(name)
+        self.loaded.syntax_errors += errors
         self.loaded.files[name] = parsed
         self.report.lets[name] = {s.name: s for s in reversed(parsed.statements) if isinstance(s, tree.Let)}
         for statement in parsed.statements:

@@ -98,11 +98,19 @@ def _read(path: str, sets: Sequence[str], root: Path | None) -> Project:
 def _raise(project: Project) -> None:
     """Raises what was found: each finding once, and none that only follows from a syntax error."""
     found = list(dict.fromkeys(project.report.found))
-    if project.loaded.syntax_errors:
-        found = [d for d in found if d.code not in ("RL202", "RL207") and "there is no recipe" not in d.message]
+    syntax = project.loaded.syntax_errors
+    if syntax:
+        wrong = {label.span for d in syntax for label in d.labels if label.primary}
+        found = [d for d in found if d in syntax or not _follows(d, wrong)]
     if found:
         uses = _uses(project)
         raise RecipeError([_with_let(d, uses) for d in found])
+
+
+def _follows(d: Diagnostic, wrong: set[Span]) -> bool:
+    """Whether a finding may only be there because of syntax errors: something is missing, or its text is wrong."""
+    return d.code in ("RL202", "RL207") or d.message.startswith("There is no recipe") \
+        or any(label.primary and label.span in wrong for label in d.labels)
 
 
 def _uses(project: Project) -> dict[Span, Span]:
@@ -118,7 +126,8 @@ def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
 def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str]) -> Recipe | None:
     line, complete = ancestors(recipe, project.scope, project.report)
     draft = Draft(Trail(project.texts))
-    for layer in _layers(line, recipe, project, profile, sets, complete):
+    layers = _layers(line, recipe, project, profile, sets, complete)
+    for layer in layers:
         lay(draft, layer, project.report)
     follow(draft, project.report)
     parts: dict[str, Any] = {}
@@ -135,7 +144,8 @@ def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Seq
         return None
     spans = {axis: e.span for axis, e in draft.axes.items()}
     whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
-                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project))
+                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project),
+                   layers=tuple((layer.how, layer.recipe) for layer in layers))
     if made.evidence.baseline is not None:
         reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
     refuse_unread(whole, [r.name for r in line], project.report)

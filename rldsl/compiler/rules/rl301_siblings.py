@@ -26,12 +26,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if GROUP_OUTCOMES not in node.choice.gives:
             yield clash(
                 CODE, recipe,
-                f"{said(node)} on {node.choice.axis} needs at least 2 responses to each prompt, and {said(source)} on "
-                f"sampling gives {sampler(recipe).siblings()}.",
+                f"{said(node)} on {node.choice.axis} needs at least 2 responses to each prompt, and "
+                f"{said(source)} on sampling gives {sampler(recipe).siblings()}.",
                 (place(node, SIBLINGS), "compares siblings"),
                 (place(source, SIBLINGS), "1 response to each prompt"),
-                why="A response is compared with its siblings: alone it equals their mean, so its advantage is 0 "
-                    "for ever.",
+                why="A response is compared with its siblings: alone it equals their mean, so its advantage "
+                    "is 0 for ever.",
                 fix=f"{remedy(recipe)}, or choose an advantage that takes one response: "
                     f"{names('advantage', Estimator, never_needs=SIBLINGS)}.")
 

@@ -26,8 +26,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if GROUP_OUTCOMES in node.choice.gives:
             yield clash(
                 CODE, recipe,
-                f"{said(node)} looks at the outcomes of a whole group, and {said(source)} gives 1 response to each "
-                "prompt.",
+                f"{said(node)} looks at the outcomes of a whole group, and {said(source)} gives 1 response "
+                "to each prompt.",
                 (place(node, SIBLINGS), "filters groups"), (place(source, SIBLINGS), "1 response to each prompt"),
                 why="A group of one is never mixed: every prompt would be dropped.",
                 fix=f"{remedy(recipe)}, or leave {said(node)} out.")

@@ -25,8 +25,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         span, text = greedy
         yield clash(
             CODE, recipe,
-            f"{said(node)} compares siblings, and {said(recipe.sampling[0])} with {text} gives the same response "
-            f"{sampler(recipe).siblings()} times.",
+            f"{said(node)} compares siblings, and {said(recipe.sampling[0])} with {text} gives the same "
+            f"response {sampler(recipe).siblings()} times.",
             (span, "always takes the most likely token"), (place(node, SIBLINGS), "compares siblings"),
             why="Identical siblings have identical rewards: every advantage is 0.",
             fix="Write temperature: 1, without a top_k of 1.")

@@ -36,10 +36,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 
 def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:
-    givers = [f"{listed} on {axis}" for axis in discover.AXES if (listed := names(axis, Choice, gives=trait))]
+    givers = {axis: listed for axis in discover.AXES if (listed := names(axis, Choice, gives=trait))}
+    listed = "; ".join(f"{found} on {axis}" for axis, found in givers.items())
     return clash(
-        CODE, recipe, f"{said(node)} needs {trait.text}, and no choice of the recipe gives that.",
+        CODE, recipe, f"{said(node)} needs {trait.text}, and no choice on "
+        f"{' or '.join(givers) or 'any axis'} gives that.",
         (place(node, trait), f"needs {trait.text}"),
+        *((recipe.axis_spans[axis], "does not give it") for axis in givers if axis in recipe.axis_spans),
         why="It would read a quantity that nothing computes.",
-        fix=f"Add what gives it ({'; '.join(givers)}), or leave {said(node)} out." if givers else
-            f"Leave {said(node)} out.")
+        fix=f"Add what gives it ({listed}), or leave {said(node)} out." if givers else f"Leave {said(node)} out.")

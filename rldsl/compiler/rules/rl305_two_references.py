@@ -28,7 +28,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             first = rewarded[0]
             yield clash(
                 CODE, recipe,
-                f"A KL to the reference policy stands in the reward ({said(first)}) and in the loss ({said(node)}).",
+                f"A KL to the reference policy stands in the reward ({said(first)}) and in the loss "
+                f"({said(node)}).",
                 (place(node, REFERENCE_KL), "in the loss"), (place(first, REFERENCE_KL), "in the reward"),
                 why="It is one regulariser on two paths: its strength is neither of the two coefficients.",
                 fix=f"Keep {said(first)} or {said(node)}, and give it the coefficient that is meant.")

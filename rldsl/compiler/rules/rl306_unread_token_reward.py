@@ -26,8 +26,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         other = without(node.choice, TOKEN_REWARDS)
         yield clash(
             CODE, recipe,
-            f"{said(node)} puts a reward on every token, and {said(estimator)} reads one reward per response.",
+            f"{said(node)} puts a reward on every token, and {said(estimator)} reads one reward per "
+            "response.",
             (place(node, TOKEN_REWARDS), "a reward on every token"), (estimator.span, "reads the response's total"),
             why="The reward on the tokens never reaches an advantage, so it would change nothing.",
             fix=(f"Write {other} in {said(node)}, or choose" if other else "Choose") + " an advantage that reads every "
-                f"token's reward ({names('advantage', Estimator, gives=TOKEN_REWARDS)}), or put the penalty on the gate.")
+                f"token's reward ({names('advantage', Estimator, gives=TOKEN_REWARDS)}), or put the penalty "
+                "on the gate.")

@@ -26,8 +26,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     yield clash(
         CODE, recipe,
-        f"{said(schedule)} lets data grow older than the trainer without any bound, and neither the ratio, the "
-        "distribution nor the gate accounts for it.",
+        f"{said(schedule)} lets data grow older than the trainer without any bound, and neither the ratio, "
+        "the distribution nor the gate accounts for it.",
         (schedule.span, "no bound on the age of the data"),
         *((node.span, "corrects nothing") for node in recipe.distribution),
         (recipe.ratio.span, "does not look at what was really sampled"),

@@ -29,5 +29,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             f"{said(node)} multiplies by κ = π_old/μ, and {said(recipe.ratio)} already compares with μ.",
             (place(node, MULTIPLIES_KAPPA), "multiplies by κ"), (recipe.ratio.where("pair"), "holds κ as a factor"),
             why="current / rollout is (current / old) · κ: the mismatch would be counted twice.",
-            fix=f"Write current / old in {said(recipe.ratio)}, or leave {said(node)} out (a mask that only drops tokens "
-                "may stay).")
+            fix=f"Write current / old in {said(recipe.ratio)}, or leave {said(node)} out (a mask that only "
+                "drops tokens may stay).")

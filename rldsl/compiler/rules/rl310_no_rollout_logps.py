@@ -21,23 +21,30 @@ CODE = "RL310"
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """One finding for each reader of what was not recorded; at temperature 0, one for the recipe."""
+    """One finding for each reader of what was not recorded; at temperature 0, one for the recipe.
+
+    Greedy siblings that are compared have a rule of their own.
+    """
     source = recipe.sampling[0]
     if giving(recipe, ROLLOUT_LOGPS):
         return
     readers = reading(recipe, LOGP_ROLLOUT.name, VERSION.name)
     for node in readers:
         yield clash(
-            CODE, recipe, f"{said(node)} reads what was recorded of every sampled token, and {said(source)} records "
-            "no log-probs.",
+            CODE, recipe, f"{said(node)} reads what was recorded of every sampled token, and {said(source)} "
+            "records no log-probs.",
             (node.span, "reads the log-prob of sampling"), (place(source, ROLLOUT_LOGPS), _label(recipe)),
-            why="Without the probability a token was really sampled with, any ratio or mask over it is made up.",
+            why="Without the probability a token was really sampled with, any ratio or mask over it is made "
+                "up.",
             fix=f"Sample at a temperature above 0, or leave {said(node)} out.")
-    if sampler(recipe).temperature == 0 and not readers and not needing(recipe, SIBLINGS):
+    compared = giving(recipe, SIBLINGS) and needing(recipe, SIBLINGS)
+    if sampler(recipe).temperature == 0 and not readers and not compared:
         yield clash(
-            CODE, recipe, f"{said(source)} has temperature 0, which leaves {said(recipe.gate)} no log-prob to train.",
+            CODE, recipe, f"{said(source)} has temperature 0, which leaves {said(recipe.gate)} no log-prob "
+            "to train.",
             (place(source, ROLLOUT_LOGPS), _label(recipe)), (recipe.gate.span, "reads log π"),
-            why="Temperature applies to every log-prob: at 0 the chosen token has probability 1, so its gradient is 0.",
+            why="Temperature applies to every log-prob: at 0 the chosen token has probability 1, so its "
+                "gradient is 0.",
             fix="Write temperature: 1; evaluation is a setting of its own.")
 
 

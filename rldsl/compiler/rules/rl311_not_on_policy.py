@@ -32,24 +32,26 @@ def _lagging(recipe: Recipe, node: Node) -> Diagnostic:
     schedule, lag = recipe.schedule, recipe.schedule.choice.lag()
     age = "any number of batches" if lag is None else "1 batch" if lag == 1 else f"{lag} batches"
     return clash(
-        CODE, recipe, f"{said(node)} says that data is as fresh as the trainer, and {said(schedule)} makes it up to "
-        f"{age} old.",
+        CODE, recipe, f"{said(node)} says that data is as fresh as the trainer, and {said(schedule)} makes "
+        f"it up to {age} old.",
         (place(node, ASSERTS_FRESH), "asserts fresh data"), (schedule.span, f"up to {age} old"),
-        why="The ratio is taken against the trainer's own snapshot, so nothing sees that older weights made the data: "
-            "the gradient is biased.",
+        why="The ratio is taken against the trainer's own snapshot, so nothing sees that older weights made "
+            "the data: the gradient is biased.",
         fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it "
-            f"({names('distribution', Distribution, gives=BOUNDS_LAG)}) with a ratio over current / rollout, or sample "
-            f"and train in turn ({names('system', Schedule, gives=FRESH_DATA)}).")
+            f"({names('distribution', Distribution, gives=BOUNDS_LAG)}) with a ratio over current / rollout, "
+            f"or sample and train in turn ({names('system', Schedule, gives=FRESH_DATA)}).")
 
 
 def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
     optim = recipe.settings.optim
     several = "updates_per_batch" if optim.updates_per_batch > 1 else "epochs"
     return clash(
-        CODE, recipe, f"A batch gives {updates(recipe)} updates, and with {said(recipe.ratio)} on ratio nothing accounts "
-        f"for the policy moving between them, though {said(node)} says that the data is its own.",
+        CODE, recipe, f"A batch gives {updates(recipe)} updates, and with {said(recipe.ratio)} on ratio "
+        f"nothing accounts for the policy moving between them, though {said(node)} says that the data is its "
+        "own.",
         (recipe.where(f"optim.{several}"), f"{updates(recipe)} updates on one batch"),
         (recipe.ratio.span, "no ratio"), (place(node, ASSERTS_FRESH), "asserts fresh data"),
-        why="From the second update on the data is another policy's, and A·ℓ alone is a biased gradient of it.",
+        why="From the second update on the data is another policy's, and A·ℓ alone is a biased gradient of "
+            "it.",
         fix=f"Write updates_per_batch: 1 (and epochs: 1), or a ratio over current / old "
             f"({names('ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")

@@ -29,16 +29,18 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     readers = reading(recipe, LOGP_ROLLOUT.name)
     for node in readers:
         yield clash(
-            CODE, recipe, f"{said(source)} samples with {what}, and {said(node)} compares the sampled probability with "
-            "that of the full distribution.",
+            CODE, recipe, f"{said(source)} samples with {what}, and {said(node)} compares the sampled "
+            "probability with that of the full distribution.",
             *places, (node.span, "reads μ"),
-            why="Truncation renormalises: p = [.6, .3, .1] with top_p .8 gives a ratio of .9 at equal weights.",
+            why="Truncation renormalises: p = [.6, .3, .1] with top_p .8 gives a ratio of .9 at equal "
+                "weights.",
             fix="Write `none` for each of them, or compare with current / old and no correction by μ.")
     if not readers:
         yield clash(
             CODE, recipe, f"{said(source)} samples with {what}, and training scores the full distribution.",
             *places,
-            why="Tokens outside the truncated set are never sampled, so the gradient is not that of the policy trained.",
+            why="Tokens outside the truncated set are never sampled, so the gradient is not that of the "
+                "policy trained.",
             fix="Write `none` for each of them, unless this bias is meant.", severity="warning")
 
 

@@ -28,5 +28,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             f"{said(placement)} both use the same devices.",
             (placement.span, "one pool of devices"), (schedule.span, "samples and trains at once"),
             why="One device cannot generate and train at the same time.",
-            fix=f"Give each its own devices ({names('system', Placement, gives=SEPARATE_DEVICES)}), or choose a "
-                f"schedule that takes turns ({names('system', Schedule, gives=FRESH_DATA)}).")
+            fix=f"Give each its own devices ({names('system', Placement, gives=SEPARATE_DEVICES)}), or "
+                f"choose a schedule that takes turns ({names('system', Schedule, gives=FRESH_DATA)}).")

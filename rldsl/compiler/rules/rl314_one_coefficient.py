@@ -25,10 +25,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     for node in giving(recipe, TOKEN_ADVANTAGE):
         yield clash(
-            CODE, recipe, f"{said(recipe.ratio)} gives a response one ratio, and the advantages of {said(node)} differ "
-            "from token to token.",
+            CODE, recipe, f"{said(recipe.ratio)} gives a response one ratio, and the advantages of "
+            f"{said(node)} differ from token to token.",
             (recipe.ratio.span, "one coefficient for all tokens"), (place(node, TOKEN_ADVANTAGE), "one for each token"),
             why="The gradient of every token would be the response's average: the differences are lost.",
             fix="Take a ratio of its own for every token "
-                f"({names('ratio', Ratio, gives=RATIO, never_gives=RESPONSE_TERM)}), or an advantage of one value per "
-                f"response ({names('advantage', Estimator, never_gives=TOKEN_ADVANTAGE)}).")
+                f"({names('ratio', Ratio, gives=RATIO, never_gives=RESPONSE_TERM)}), or an advantage of one "
+                f"value per response ({names('advantage', Estimator, never_gives=TOKEN_ADVANTAGE)}).")

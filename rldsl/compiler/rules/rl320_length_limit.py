@@ -43,9 +43,9 @@ def _unreached(recipe: Recipe, node: Node) -> Iterator[Diagnostic]:
     if limit is not None and limit > longest:
         source = recipe.sampling[0]
         yield clash(
-            CODE, recipe, f"{said(node)} acts in full at {limit} tokens, and {said(source)} stops at max_tokens "
-            f"{longest}.",
+            CODE, recipe, f"{said(node)} acts in full at {limit} tokens, and {said(source)} stops at "
+            f"max_tokens {longest}.",
             (place(node, LENGTH_LIMIT), f"{limit} tokens"), (place(source, LENGTH_LIMIT), f"{longest} tokens"),
             why="No response gets that long, so the punishment of a cut response is never reached.",
-            fix=f"Write {node.choice.decided_by[LENGTH_LIMIT]}: {longest} in {said(node)}, or max_tokens: {limit} in "
-                f"{said(source)}.")
+            fix=f"Write {node.choice.decided_by[LENGTH_LIMIT]}: {longest} in {said(node)}, or max_tokens: "
+                f"{limit} in {said(source)}.")

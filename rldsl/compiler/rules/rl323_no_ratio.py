@@ -24,7 +24,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         instead = f"a gate that needs none ({names('gate', Gate, never_needs=RATIO)})" \
             if isinstance(node.choice, Gate) else "no weight by the ratio"
         yield clash(
-            CODE, recipe, f"{said(node)} needs an importance ratio, and {said(recipe.ratio)} on ratio gives none.",
+            CODE, recipe, f"{said(node)} needs an importance ratio, and {said(recipe.ratio)} on ratio gives "
+            "none.",
             (place(node, RATIO), "needs a ratio"), (recipe.ratio.span, "r ≡ 1"),
             why="There is no ratio to bound or to weigh by: r is 1 for every token.",
             fix=f"Choose a ratio ({names('ratio', Ratio, gives=RATIO)}), or {instead}.")

@@ -22,7 +22,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     first, *others = giving(recipe, TRUNCATION_RULE) or (None,)
     for node in others:
         yield clash(
-            CODE, recipe, f"{said(first)} and {said(node)} both say what happens to a response that hit a limit.",
+            CODE, recipe, f"{said(first)} and {said(node)} both say what happens to a response that hit a "
+            "limit.",
             (place(node, TRUNCATION_RULE), "the second treatment"), (place(first, TRUNCATION_RULE), "the first"),
             why="One event can have one treatment: the two contradict or repeat each other.",
             fix="Keep one of them.")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import sampler
+from ..facts import plural, sampler
 from ..recipe import Recipe
 
 CODE = "RL327"
@@ -25,23 +25,25 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     n = sampler(recipe).siblings()
     yield clash(
-        CODE, recipe, f"A batch of {prompts} prompts ({prompts * n} responses) cannot be cut into updates_per_batch "
-        f"{cuts} updates of whole prompts.",
-        (recipe.where("optim.updates_per_batch"), f"{cuts} updates"),
-        (recipe.where("data.prompts"), f"{prompts} prompts of {n} response{'' if n == 1 else 's'}"),
+        CODE, recipe, f"A batch of {plural(prompts, 'prompt')} ({plural(prompts * n, 'response')}) cannot be "
+        f"cut into {cuts} updates of whole prompts.",
+        (recipe.where("optim.updates_per_batch"), f"{cuts} updates a batch"),
+        (recipe.where("data.prompts"), f"{plural(prompts, 'prompt')} of {plural(n, 'response')}"),
         why="A group stays in one update, and unequal updates would give some prompts more say than others.",
         fix=f"Write updates_per_batch: {_either(divisors(prompts, cuts))}, or prompts: "
             f"{_either(multiples(prompts, cuts))}.")
 
 
 def divisors(prompts: int, cuts: int) -> list[int]:
-    """The two numbers of updates nearest to `cuts` that divide the prompts, smaller first."""
+    """The numbers of updates next to `cuts` that divide the prompts: below and above, or the two largest."""
     legal = [d for d in range(1, prompts + 1) if prompts % d == 0]
-    return sorted(sorted(legal, key=lambda d: (abs(d - cuts), d))[:2])
+    above = [d for d in legal if d > cuts]
+    below = [d for d in legal if d < cuts]
+    return [below[-1], above[0]] if above else below[-2:]
 
 
 def multiples(prompts: int, cuts: int) -> list[int]:
-    """The two numbers of prompts nearest to `prompts` that can be cut, smaller first."""
+    """The numbers of prompts next to `prompts` that can be cut: below and above, or the two smallest."""
     below = prompts // cuts * cuts
     return [below, below + cuts] if below else [cuts, 2 * cuts]
 

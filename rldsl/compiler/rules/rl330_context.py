@@ -14,8 +14,9 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, place, sampler
-from ..models import context_of
 from ..recipe import Recipe
+from ..resolve.load import project_root
+from ..shapes import context_of
 
 CODE = "RL330"
 
@@ -32,7 +33,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     said = "A prompt of 1 token" if model.max_prompt is None else f"max_prompt {prompt}"
     written = [] if model.max_prompt is None else [(recipe.where("model.max_prompt"), f"{prompt} tokens")]
     yield clash(
-        CODE, recipe, f"{said} + max_tokens {response} = {prompt + response} > {context}, the context of {origin}.",
+        CODE, recipe, f"{said} + max_tokens {response} = {prompt + response} > {context}, the context of "
+        f"{origin}.",
         (place(source, LENGTH_LIMIT), f"{response} tokens"), *written,
         (recipe.where(setting), f"a context of {context} tokens"),
         why="Positions beyond the context were never trained, and a silently cut prompt is another prompt.",
@@ -44,7 +46,9 @@ def _context(recipe: Recipe) -> tuple[int, str, str] | None:
     model = recipe.settings.model
     if model.context is not None:
         return model.context, "this recipe (model.context)", "model.context"
-    found = context_of(model.policy, Path(recipe.file).parent) if model.policy is not None else None
+    folders = (project_root(Path(recipe.file)), Path())
+    known = (context_of(model.policy, folder) for folder in folders) if model.policy is not None else ()
+    found = next((k for k in known if k), None)
     return (*found, "model.policy") if found else None
 
 

@@ -18,20 +18,27 @@ CODE = "RL401"
 LAYOUTS = (("rollout", ("rollout_tensor",)), ("train", ("tensor", "pipeline", "context")),
            ("train", ("pipeline", "expert")))
 """(role, the settings of `cluster` whose product must divide the role's devices)."""
+LARGEST_LAYOUT = 1024
+"""Larger layouts are not offered."""
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """The roles against the cluster, then each layout against its role. Unknown numbers refuse nothing."""
+    """The roles against the cluster, then layouts against their role, one finding a role.
+
+    Unknown numbers refuse nothing.
+    """
     total, pools = devices(recipe), recipe.placement.choice.pools()
     if recipe.settings.cluster.where == "local":
         return
     if total is not None and sum(pools.values()) > total:
         yield _too_many(recipe, pools, total)
         return
+    refused = set()
     for role, settings in LAYOUTS:
         have = pools.get(role, total)
         need = _product(recipe, settings)
-        if have is not None and have % need:
+        if have is not None and have % need and role not in refused:
+            refused.add(role)
             yield _misfit(recipe, role, have, settings, need)
 
 
@@ -58,8 +65,8 @@ def _too_many(recipe: Recipe, pools: dict[str, int], total: int) -> Diagnostic:
     asked = sum(pools.values())
     return clash(
         CODE, recipe, f"{said(recipe.placement)} asks for "
-        f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the cluster has "
-        f"{total}.",
+        f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the "
+        f"cluster has {total}.",
         *((recipe.placement.where(role), f"the {role} role") for role in pools), *_size(recipe),
         why="Every role needs devices of its own, all at the same time.",
         fix=f"Lower the roles to {total} in all, or write gpus_per_node: "
@@ -74,10 +81,16 @@ def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], nee
     written = [name for name in settings if getattr(cluster, name) > 1]
     where = [(recipe.placement.where(role), f"the {role} role's devices")] if own else _size(recipe)
     return clash(
-        CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes {product}.",
+        CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes "
+        f"{product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
-        fix=f"Make {' × '.join(settings)} a divisor of {have}, or give the {role} role {_nearest(have, need)} GPUs.")
+        fix=f"Choose {' × '.join(settings)} among {', '.join(map(str, _divisors(have)))}, or give the {role} "
+            f"role {_nearest(have, need)} GPUs.")
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, min(n, LARGEST_LAYOUT) + 1) if n % d == 0]
 
 
 def _nearest(have: int, need: int) -> str:

@@ -30,10 +30,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             late = " `old` is taken when the update begins, so it does not see that older weights sampled the data." \
                 if stale(recipe) else ""
             yield clash(
-                CODE, recipe, f"{said(node)} has no effect: with 1 update per batch, {said(recipe.ratio)} over "
-                f"current / old is 1 for every token.{late}",
+                CODE, recipe, f"{said(node)} has no effect: with 1 update per batch, {said(recipe.ratio)} "
+                f"over current / old is 1 for every token.{late}",
                 (place(node, RATIO), "never acts"), (recipe.ratio.where("pair"), "old is current"),
                 (recipe.where("optim.updates_per_batch"), "1 update per batch"),
                 why="The policy has not moved from `old` when its only gradient is taken.",
-                fix="Write current / rollout in the ratio, or more than one update (updates_per_batch), or drop the gate.",
+                fix="Write current / rollout in the ratio, or more than one update (updates_per_batch), or "
+                    "drop the gate.",
                 severity="warning")

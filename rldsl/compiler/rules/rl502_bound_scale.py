@@ -31,13 +31,14 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     if (min(bounds.values()) < WIDE) if sequence else (max(bounds.values()) > NARROW):
         return
     shown = ", ".join(f"{name} {value:g}" for name, value in bounds.items())
-    scale = "a response's mean log-ratio, which stays within thousandths of 1" if sequence else \
-        "single tokens, whose ratios differ by tenths"
+    written = [name for name in bounds if name in gate.spans] or list(bounds)
     yield clash(
         CODE, recipe, f"{said(gate)} bounds {said(recipe.ratio)} with {shown}, which is the scale of "
         f"{'single tokens' if sequence else 'whole responses'}.",
-        *((gate.where(name), f"{value:g}") for name, value in bounds.items()), (recipe.ratio.span, f"the ratio of {scale}"),
+        *((gate.where(name), f"{name} {bounds[name]:g}") for name in written),
+        (recipe.ratio.span, "a mean per response, within thousandths of 1" if sequence else "within tenths of 1"),
         why="Averaging over a response shrinks the log-ratio by its length: " + (
             "such a bound is never met." if sequence else "such a bound is met by almost every token."),
-        fix="Bounds of about 3e-4 fit a length-normalised ratio." if sequence else "Bounds of about 0.2 fit a token's ratio.",
+        fix="Bounds of about 3e-4 fit a length-normalised ratio." if sequence else
+            "Bounds of about 0.2 fit the ratio of a token.",
         severity="warning")

@@ -29,6 +29,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         f"{said(recipe.distribution[0])} looks at what was really sampled.",
         (recipe.distribution[0].span, "corrects nothing"), (recipe.ratio.span, "compares training log-probs only"),
         (recipe.where("cluster.nodes"), "one engine samples, another trains"),
-        why="Their probabilities differ even at equal weights, so the data is slightly off-policy on every step.",
-        fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), or compare with what was "
-            "sampled: current / rollout.", severity="warning")
+        why="Their probabilities differ even at equal weights, so the data is slightly off-policy on every "
+            "step.",
+        fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), or compare "
+            "with what was sampled: current / rollout.", severity="warning")

@@ -23,9 +23,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding."""
     for node in giving(recipe, TOKEN_WEIGHTED) if RESPONSE_TERM in recipe.ratio.choice.gives else ():
         yield clash(
-            CODE, recipe, f"{said(recipe.ratio)} gives a response one term, and {said(node)} counts it once for every "
-            "token: responses weigh by their length.",
+            CODE, recipe, f"{said(recipe.ratio)} gives a response one term, and {said(node)} counts it once "
+            "for every token: responses weigh by their length.",
             (place(node, TOKEN_WEIGHTED), "every token weighs the same"), (recipe.ratio.span, "one term per response"),
             why="Lengths 2 and 4 with advantages 1 and -1 give a loss of 2/6 instead of 0.",
-            fix=f"Choose a reduction over responses: {names('reduction', Reduction, never_gives=TOKEN_WEIGHTED)}.",
+            fix="Choose a reduction over responses: "
+                f"{names('reduction', Reduction, never_gives=TOKEN_WEIGHTED)}.",
             severity="warning")

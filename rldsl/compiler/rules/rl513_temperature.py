@@ -22,8 +22,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     node, temperature = recipe.sampling[0], sampler(recipe).temperature
     if temperature not in (0, 1):
         yield clash(
-            CODE, recipe, f"{said(node)} samples at temperature {temperature:g}, and every log-prob of training is taken "
-            "at that temperature too.",
+            CODE, recipe, f"{said(node)} samples at temperature {temperature:g}, and every log-prob of "
+            "training is taken at that temperature too.",
             (node.where("temperature"), "divides all logits"),
-            why="What is sampled is what is trained: the rollout, old, current and reference log-probs share it.",
-            fix="Nothing, if this is meant; temperature: 1 trains the model's own distribution.", severity="warning")
+            why="What is sampled is what is trained: the rollout, old, current and reference log-probs share "
+                "it.",
+            fix="Nothing, if this is meant; temperature: 1 trains the model's own "
+                "distribution.", severity="warning")

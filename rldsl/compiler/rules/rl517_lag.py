@@ -37,20 +37,21 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 def _mixed(recipe: Recipe, node: Node) -> Diagnostic:
     return clash(
-        CODE, recipe, f"Under {said(recipe.schedule)}, κ = π_old/μ of {said(node)} holds the age of the data as well as "
-        "the mismatch of the engines.",
+        CODE, recipe, f"Under {said(recipe.schedule)}, κ = π_old/μ of {said(node)} holds the age of the data "
+        "as well as the mismatch of the engines.",
         (node.span, "κ is not mismatch alone"), (recipe.schedule.span, "data can be older than the trainer"),
-        why="`old` is the snapshot at the start of the update, μ the older weights that sampled: their ratio is both.",
+        why="`old` is the snapshot at the start of the update, μ the older weights that sampled: their ratio "
+            "is both.",
         fix="Widen the band if it was tuned on fresh data, or watch the dropped share.", severity="warning")
 
 
 def _unseen(recipe: Recipe) -> Diagnostic:
     return clash(
-        CODE, recipe, f"{said(recipe.schedule)} makes data older than the trainer, and neither {said(recipe.ratio)} nor "
-        f"{said(recipe.distribution[0])} accounts for it.",
+        CODE, recipe, f"{said(recipe.schedule)} makes data older than the trainer, and neither "
+        f"{said(recipe.ratio)} nor {said(recipe.distribution[0])} accounts for it.",
         (recipe.distribution[0].span, "corrects nothing"), (recipe.schedule.span, "data can be older than the trainer"),
         (recipe.ratio.span, "compares with the trainer's own snapshot"),
-        why="`old` is the snapshot at the start of the update, not the weights that sampled: the gradient is slightly "
-            "biased.",
+        why="`old` is the snapshot at the start of the update, not the weights that sampled: the gradient is "
+            "slightly biased.",
         fix="Write current / rollout in the ratio, or add a correction "
             f"({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}).", severity="warning")

@@ -10,7 +10,7 @@ from .problem import Split
 
 CLASSES: dict[str, tuple[int, ...]] = {"held_out": (0,), "warm_start": (1,), "train": (2, 3, 4)}
 SHARES = 5
-LARGEST_SPLIT = 100_000
+LARGEST_SPLIT = 20_000
 
 
 class Space:
@@ -55,7 +55,7 @@ class SplitSpace:
     seed: int
 
     def size(self) -> int:
-        """Number of problems in the split, at most 100,000."""
+        """Number of problems in the split, at most 20,000."""
         count, classes = self.space.count(), CLASSES[self.split]
         whole, rest = divmod(count, SHARES)
         return min(LARGEST_SPLIT, whole * len(classes) + sum(c < rest for c in classes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 
 NUMBER = r"""
     (?<![A-Za-z0-9_]) (?<![0-9]\.)                  # not inside a word, nor the tail of 1.2.3
@@ -35,12 +36,10 @@ def extract(text: str, how: str) -> str | None:
 
 
 def _last_match(text: str, pattern: str) -> str | None:
-    found = None
-    for found in compiled(pattern).finditer(text):
-        pass
-    if found is None:
+    found = deque(compiled(pattern).finditer(text), maxlen=1)
+    if not found:
         return None
-    whole = found.group(1) if found.re.groups else found.group()
+    whole = found[0].group(1) if found[0].re.groups else found[0].group()
     return whole.strip() if whole is not None else None
 
 

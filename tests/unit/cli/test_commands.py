@@ -8,6 +8,8 @@ import pytest
 
 from rldsl.cli import main as module
 from rldsl.cli.main import commands, main
+from rldsl.diagnostics import at
+from rldsl.runtime.errors import RunError
 
 RECIPE = """recipe small {
   "A small one."
@@ -21,7 +23,7 @@ RECIPE = """recipe small {
   system       = sync on colocated
   model  { policy: "toy:llama-2x64" }
   data   { train: "toy:addition", prompts: 8 }
-  optim  { adamw(lr: 1e-3) }
+  optim  { adamw(lr: 1e-3), updates_per_batch: 2 }
   budget { steps: 2 }
 }
 
@@ -64,6 +66,16 @@ def test_all_errors_of_a_project_are_reported_at_once_and_exit_1(project, capsys
     assert {d["code"] for d in out["diagnostics"]} == {"RL201"}
     assert {d["spans"][0]["file"] for d in out["diagnostics"]} == {"b.rl", "c.rl"}
     assert {p["name"] for p in out["plans"]} == {"small", "wider"}
+
+
+def test_concise_is_one_line_each_and_sarif_is_one_object(project, capsys):
+    (project / "b.rl").write_text("recipe x extends nobody { }\n")
+    assert main(["compile", "--format", "concise"]) == 1
+    assert capsys.readouterr().err.splitlines()[0].startswith("b.rl:1:18: error[RL201]:")
+    assert main(["compile", "--format", "sarif"]) == 1
+    assert json.loads(capsys.readouterr().out)["runs"][0]["results"][0]["ruleId"] == "RL201"
+    assert main(["compile", "a.rl", "--format", "sarif"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
 
 
 def test_a_wrong_override_points_into_the_command_line(project, capsys):
@@ -168,6 +180,30 @@ def test_a_bug_leaves_a_file_and_no_traceback(monkeypatch, capsys):
     report = Path(next(word for word in err.split() if "rldsl-crash-" in word))
     assert "Traceback" in report.read_text()
     report.unlink()
+
+
+def test_an_error_of_a_run_ends_in_3(monkeypatch, capsys):
+    def fail(argv):
+        raise RunError(at("RL601", "the loss of batch 3 is not a number", None))
+
+    monkeypatch.setattr(module, "_parse", fail)
+    assert main(["run"]) == 3
+    assert "RL601" in capsys.readouterr().err
+
+
+def python(project, args, **env):
+    root = Path(module.__file__).parents[2]
+    return subprocess.run([sys.executable, "-m", "rldsl", *args], capture_output=True, timeout=60, cwd=project,
+                          env={**os.environ, "PYTHONPATH": str(root), **env})
+
+
+def test_a_terminal_without_unicode_still_gets_an_answer(project):
+    out = python(project, ["explain", "a.rl:small"], PYTHONIOENCODING="ascii")
+    assert out.returncode == 0 and b"J = " in out.stdout
+
+
+def test_the_module_runs_as_the_command(project):
+    assert python(project, ["--version"]).stdout.startswith(b"rldsl ")
 
 
 def test_the_thread_setting_is_a_default_only(monkeypatch):

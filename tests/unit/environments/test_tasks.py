@@ -52,14 +52,14 @@ def test_order_of_train_follows_the_seed_and_held_out_does_not():
 
 def test_large_spaces_are_capped_and_not_listed():
     task = load_task("toy:copy?length=16&letters=26", "train", seed=1)
-    assert len(task) == 100_000
-    assert len(task[99_999].prompt) == 17
+    assert len(task) == 20_000
+    assert len(task[19_999].prompt) == 17
 
 
 def test_answers_of_the_toys():
     answers = {"addition": lambda p: str(sum(map(int, p[:-1].split("+")))), "copy": lambda p: p[:-1],
                "reverse": lambda p: p[-2::-1], "sort": lambda p: "".join(sorted(p[:-1])),
-               "largest": lambda p: max(p[:-1]), "parity": lambda p: str(p.count("1") % 2)}
+               "largest": lambda p: max(p[:-1])}
     for name, answer in answers.items():
         for problem in list(load_task(f"toy:{name}", "held_out", seed=0))[:50]:
             assert problem.answer == answer(problem.prompt)

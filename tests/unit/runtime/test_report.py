@@ -14,8 +14,9 @@ from rldsl.runtime.report import write_report
 
 
 @pytest.mark.parametrize(("low", "high", "marks"), [
-    (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 100, [0, 20, 40, 60, 80, 100]), (-0.3, 0.3, [-0.4, -0.2, 0, 0.2, 0.4]),
-    (1, 7, [0, 2, 4, 6, 8])])
+    (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 100, [0, 20, 40, 60, 80, 100]),
+    (-0.3, 0.3, [-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3]),
+    (1, 7, [1, 2, 3, 4, 5, 6, 7]), (-0.01, 1.12, [-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1, 1.2])])
 def test_ticks_are_round_and_cover(low, high, marks):
     assert ticks(low, high) == pytest.approx(marks)
 

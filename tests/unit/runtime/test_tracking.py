@@ -12,7 +12,18 @@ import pytest
 from mlflow import MlflowClient
 
 from rldsl.runtime.journal import Journal
-from rldsl.runtime.tracking import Tracker, TrackingSettings, default_uri, read_state, upload
+from rldsl.runtime.tracking import (
+    LOG_FILE,
+    Tracker,
+    TrackingSettings,
+    default_uri,
+    read_state,
+    tracking_report,
+    upload,
+)
+from rldsl.runtime.tracking_mlflow import Upload
+
+PATIENT = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +60,7 @@ def test_a_run_arrives_whole(project, client, tmp_path):
         log_steps(journal, range(1, 31))
         journal.append("evaluate", step=30, metrics={"held_out/reward": 0.5})
         journal.append("end", status="FINISHED")
-        report = tracker.finish()
+        report = tracker.finish(PATIENT)
     assert (report.pending, report.degraded, report.error) == (0, False, None)
     run = client.get_run(report.run_id)
     assert run.info.status == "FINISHED" and run.info.run_name == "whole"
@@ -66,26 +77,28 @@ def test_a_run_arrives_whole(project, client, tmp_path):
 
 
 def test_a_resume_reopens_the_run_and_doubles_no_step(project, client, tmp_path):
+    where = settings(project, "resumed", id=str(tmp_path))
     with Journal(tmp_path) as journal:
         journal.append("start", name="resumed", params={"a": 1})
-        with Tracker(tmp_path, settings(project, "resumed")):
-            log_steps(journal, range(1, 6))
-            journal.append("end", status="KILLED")
-    first = read_state(tmp_path).run_id
+        log_steps(journal, range(1, 6))
+    killed = Upload(tmp_path, where)
+    killed.pump()
+    killed.close("KILLED", time.time())
+    first = killed.state.run_id
     assert client.get_run(first).info.status == "KILLED"
     with Journal(tmp_path) as journal:
         journal.append("resume", step=3)
-        with Tracker(tmp_path, settings(project, "resumed")) as tracker:
-            wait_for(lambda: client.get_run(first).info.status == "RUNNING")
-            log_steps(journal, range(4, 9))
-            journal.append("end", status="FINISHED")
-            report = tracker.finish()
-    assert report.run_id == first and not report.degraded
+        log_steps(journal, range(4, 9))
+    resumed = Upload(tmp_path, where)
+    assert client.get_run(first).info.status == "RUNNING"
+    resumed.pump()
+    resumed.close("FINISHED", time.time())
+    assert resumed.state.run_id == first
     assert history(client, first, "reward") == [(i, float(i)) for i in range(1, 9)]
     assert client.get_run(first).info.status == "FINISHED"
 
 
-def wait_for(condition, seconds=20.0):
+def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -125,44 +138,52 @@ def test_an_uploader_that_dies_without_its_notes_finds_its_run_and_doubles_nothi
         (tmp_path / "uploaded.json").unlink()
         log_steps(journal, range(3, 5))
         journal.append("end", status="FAILED", error="x")
-        assert tracker.finish().pending > 0
+        assert tracker.finish(PATIENT).pending > 0
     report = upload(tmp_path)
     assert (report.run_id, report.pending, report.degraded) == (first, 0, False)
     assert history(client, first, "reward") == [(i, float(i)) for i in range(5)]
     assert client.get_run(first).info.status == "FAILED"
 
 
-def test_parallel_trials_keep_to_their_runs_under_one_parent(tmp_path):
-    (tmp_path / "parent").mkdir()
-    journals = {name: Journal(tmp_path / name) for name in ("parent", "t0", "t1", "t2")}
-    trackers = []
-    for name, journal in journals.items():
-        journal.append("start", name=name)
-        parent = None if name == "parent" else str(tmp_path / "parent")
-        trackers.append(Tracker(tmp_path / name, settings(tmp_path, name, parent=parent)))
+def test_interleaved_trials_keep_to_their_runs_under_one_parent(project, client, tmp_path):
+    folders = {name: tmp_path / name for name in ("t0", "t1", "t2", "t3", "parent")}
+    journals = {name: Journal(folder) for name, folder in folders.items()}
+    parents = {name: None if name == "parent" else str(folders["parent"]) for name in folders}
+    uploads = {name: Upload(folder, settings(project, name, parent=parents[name], id=f"{tmp_path}/{name}"))
+               for name, folder in folders.items()}
     for step in range(10):
-        for name, journal in journals.items():
-            if name != "parent":
-                journal.append("step", step=step, metrics={"value": int(name[1])})
-    reports = {}
-    for (name, journal), tracker in zip(journals.items(), trackers, strict=True):
-        journal.append("end", status="FINISHED")
-        reports[name] = tracker.finish()
-        journal.close()
-    client = MlflowClient(default_uri(tmp_path))
-    assert len({report.run_id for report in reports.values()}) == 4
-    for i in range(3):
-        run = client.get_run(reports[f"t{i}"].run_id)
-        assert run.data.tags["mlflow.parentRunId"] == reports["parent"].run_id
-        assert history(client, run.info.run_id, "value") == [(step, float(i)) for step in range(10)]
+        for number in range(4):
+            journals[f"t{number}"].append("step", step=step, metrics={"value": number})
+            uploads[f"t{number}"].pump()
+    for upload_ in uploads.values():
+        upload_.close("FINISHED", time.time())
+    assert len({upload_.state.run_id for upload_ in uploads.values()}) == 5
+    for number in range(4):
+        run = client.get_run(uploads[f"t{number}"].state.run_id)
+        assert run.data.tags["mlflow.parentRunId"] == uploads["parent"].state.run_id
+        assert history(client, run.info.run_id, "value") == [(step, float(number)) for step in range(10)]
+
+
+def test_two_processes_may_make_the_database_at_once(tmp_path):
+    trackers = {}
+    for name in ("a", "b"):
+        with Journal(tmp_path / name) as journal:
+            journal.append("start", name=name)
+            trackers[name] = Tracker(tmp_path / name, settings(tmp_path, name))
+            journal.append("end", status="FINISHED")
+    reports = [tracker.finish(PATIENT) for tracker in trackers.values()]
+    assert all(report.pending == 0 and not report.degraded for report in reports)
+    assert reports[0].run_id != reports[1].run_id
+    assert "Error" not in (tmp_path / "a" / LOG_FILE).read_text() + (tmp_path / "b" / LOG_FILE).read_text()
 
 
 def test_a_refused_value_costs_itself_only(project, client, tmp_path):
     with Journal(tmp_path) as journal:
         journal.append("start", name="refused", artifacts=["missing.bin"])
-        with Tracker(tmp_path, settings(project, "refused")) as tracker:
-            journal.append("step", step=1, metrics={"reward": 1.0, "": 2.0, "loss": 3.0})
-            journal.append("end", status="FINISHED")
-            report = tracker.finish()
+        journal.append("step", step=1, metrics={"reward": 1.0, "": 2.0, "loss": 3.0})
+    upload_ = Upload(tmp_path, settings(project, "refused", id=str(tmp_path)))
+    upload_.pump()
+    assert len(upload_.state.refused) == 2 and not upload_.state.owed
+    assert history(client, upload_.state.run_id, "loss") == [(1, 3.0)]
+    report = tracking_report(tmp_path)
     assert report.degraded and report.pending == 0
-    assert history(client, report.run_id, "loss") == [(1, 3.0)]

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from rldsl.runtime.journal import Journal
-from rldsl.runtime.tracking import Tracker, TrackingSettings, read_state, tracking_report, upload
+from rldsl.runtime.tracking import Tracker, TrackingSettings, read_settings, read_state, tracking_report, upload
 
 
 class Store:
@@ -91,7 +91,7 @@ def store(tmp_path):
     server.shutdown()
 
 
-def wait_for(condition, seconds=20.0):
+def wait_for(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -113,7 +113,7 @@ def test_an_outage_in_the_middle_loses_and_doubles_nothing(store, tmp_path):
                 assert tracker.report().pending == 3
                 store.down = False
         journal.append("end", status="FINISHED")
-        report = tracker.finish()
+        report = tracker.finish(120.0)
     assert (report.pending, report.degraded) == (0, False)
     assert sorted(store.metrics) == [(i, float(i)) for i in range(10)]
     assert store.runs == {"run0": "FINISHED"}
@@ -161,3 +161,13 @@ def test_without_mlflow_training_goes_on(tmp_path, monkeypatch):
         journal.append("end", status="FINISHED")
         report = tracker.finish(deadline=1.0)
     assert report.degraded and "no mlflow here" in report.error
+
+
+def test_a_resumed_run_keeps_its_identity(tmp_path):
+    ids = []
+    for uri in ("http://127.0.0.1:9", "http://127.0.0.1:10"):
+        with Journal(tmp_path) as journal:
+            journal.append("start", name="x")
+            Tracker(tmp_path, TrackingSettings(uri, "x", "x")).finish(deadline=0.1)
+        ids.append(read_settings(tmp_path).id)
+    assert len(ids[0]) == 32 and ids[0] == ids[1]

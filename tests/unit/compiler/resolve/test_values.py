@@ -95,6 +95,8 @@ WRONG = [
     ({"distribution": "icepop(-1..2)"}, "RL204", "-1"),
     ({"gate": "clip(-0.2)"}, "RL204", "-0.2"),
     ({"gate": "clip(high: 1e400)"}, "RL204", "1e400"),
+    ({"feedback": "1e200 * verify(math) * 1e200"}, "RL204", "1e200"),
+    ({"sampling": f"group(1{'0' * 400}, max_tokens: 9)"}, "RL204", f"1{'0' * 400}"),
     ({"advantage": "gae(lambda: 1.5)"}, "RL204", "1.5"),
     ({"feedback": "verify(math) + overlong(max: 10, buffer: 20)"}, "RL204", "20"),
     ({"gate": "clip(0.2, 0.3)"}, "RL205", "0.3"),

@@ -26,11 +26,11 @@ def shape(spec: str, base: Path) -> Shape | None:
     toy = re.fullmatch(r"toy:\w+-(\d+)x(\d+)", spec)
     if toy:
         return _toy(int(toy[1]), int(toy[2]))
-    config = base / spec / "config.json"
-    if config.is_file():
+    config = _config(spec, base)
+    if config is not None:
         try:
-            return from_config(json.loads(config.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            return from_config(config)
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return None
     name = spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
     sizes = NAMED.get(name)
@@ -38,12 +38,32 @@ def shape(spec: str, base: Path) -> Shape | None:
 
 
 def context_of(policy: str, base: Path) -> tuple[int, str] | None:
-    """A model's context in tokens and where that is known from; None where it is not known."""
+    """A model's context in tokens and where that is known from; None, which refuses nothing, where it is not."""
+    config = _config(policy, base)
+    if config is not None:
+        length = config.get("max_position_embeddings")
+        known = isinstance(length, int) and not isinstance(length, bool) and length > 0
+        return (length, f"{policy}/config.json") if known else None
     found = shape(policy, base)
     if found is None or found.context is None:
         return None
-    source = "toy models" if policy.startswith("toy:") else policy
-    return found.context, f"{policy}/config.json" if (base / policy / "config.json").is_file() else source
+    return found.context, "toy models" if policy.startswith("toy:") else policy
+
+
+LARGEST_CONFIG = 1_000_000
+"""Bytes; a longer config.json is not read."""
+
+
+def _config(folder: str, base: Path) -> dict[str, Any] | None:
+    """A model folder's own config.json; None where there is none that can be read."""
+    try:
+        path = base / Path(folder).expanduser() / "config.json"
+        if path.stat().st_size > LARGEST_CONFIG:
+            return None
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def from_config(config: dict[str, Any]) -> Shape:
@@ -71,6 +91,7 @@ def _toy(layers: int, width: int) -> Shape:
 
 
 TOY_VOCABULARY, TOY_CONTEXT = 97, 512
+"""Ids of the toy models' character tokenizer, and the tokens they are made for."""
 
 
 def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
@@ -89,6 +110,7 @@ NAMED: dict[str, tuple[int, int, int, int, int, int, int, bool, int]] = {
     "qwen2.5-14b": (5120, 48, 40, 8, 128, 13824, 152064, False, 131072),
     "qwen2.5-32b": (5120, 64, 40, 8, 128, 27648, 152064, False, 131072),
     "qwen2.5-72b": (8192, 80, 64, 8, 128, 29568, 152064, False, 131072),
+    "qwen2.5-math-7b": (3584, 28, 28, 4, 128, 18944, 152064, False, 4096),
     "qwen3-0.6b": (1024, 28, 16, 8, 128, 3072, 151936, True, 40960),
     "qwen3-1.7b": (2048, 28, 16, 8, 128, 6144, 151936, True, 40960),
     "qwen3-4b": (2560, 36, 32, 8, 128, 9728, 151936, True, 40960),

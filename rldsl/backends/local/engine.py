@@ -1,0 +1,120 @@
+"""Trainer and sampler over one set of weights: the engine of the embedded backend."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from rldsl.backends.torch_math import TorchMath
+from rldsl.compiler.objective import Objective
+from rldsl.diagnostics import Diagnostic
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.protocols import UpdateJob
+from rldsl.runtime.tally import Tally
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
+
+from .forward import Critic, forward, values
+from .model import Policy
+from .sampler import sample
+from .terms import prepare
+from .train_critic import CriticTrainer, critic_step
+from .train_optimizer import OptimizerSpec, Stepper
+from .train_policy import PolicyTrainer, policy_step
+
+POLICY, OPTIMIZER, CRITIC, CRITIC_OPTIMIZER = "policy.pt", "optimizer.pt", "critic.pt", "critic_optimizer.pt"
+LOGP = "logp_current"
+
+
+class LocalEngine:
+    """Implements `rldsl.runtime.protocols` RolloutEngine and TrainEngine in one process.
+
+    `reference` builds the frozen reference policy on first use; recipes without one never call it.
+    """
+
+    def __init__(self, policy: Policy, objective: Objective, sampling: SamplingOptions, optimizer: OptimizerSpec, *,
+                 seed: int, critic: tuple[OptimizerSpec, int] | None = None,
+                 reference: Callable[[], Policy] | None = None):
+        self.policy, self.sampling, self.seed = policy, sampling, seed
+        self.version = 0
+        self.math = TorchMath(policy.device)
+        self._load_reference, self._reference = reference, None
+        self._trainer = PolicyTrainer(policy, Stepper(policy, optimizer), prepare(objective), sampling, self.math)
+        self._critic = None
+        if critic is not None:
+            model = Critic(policy)
+            self._critic = CriticTrainer(model, Stepper(model, critic[0]), critic[1])
+
+    def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
+               greedy: bool = False) -> list[Trajectory]:
+        """See RolloutEngine."""
+        return sample(self.policy, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
+
+    def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
+                 options: Mapping[str, object]) -> dict[str, Tensor]:
+        """See TrainEngine. Before an update, `old` is the current policy."""
+        who = self.reference() if policy == "ref" else self.policy
+        asked = {name: name if policy == "current" else LOGP for name in wants}
+        other = self.reference() if "kl_exact" in asked.values() else None
+        found = forward(who, rows, frozenset(asked.values()), self.sampling, grad=False,
+                        micro_tokens=options.get("micro_tokens"), reference=other)
+        return {name: self.math.column(found[quantity]) for name, quantity in asked.items()}
+
+    def values(self, rows: Sequence[Trajectory], options: Mapping[str, object]) -> Tensor:
+        """See TrainEngine."""
+        return self.math.column(values(self._critic.critic, rows, grad=False, micro_tokens=options.get("micro_tokens")))
+
+    def update(self, job: UpdateJob) -> Tally:
+        """See TrainEngine."""
+        tally = Tally()
+        if job.policy:
+            needs = "kl_exact" in job.options.wants
+            tally.include(policy_step(self._trainer, job, self.reference() if needs else None))
+        if job.critic:
+            tally.include(critic_step(self._critic, job))
+        return tally
+
+    def publish(self) -> str:
+        """See TrainEngine. Sampler and trainer share their weights, so only the version moves."""
+        self.version += 1
+        return fingerprint(self.policy)
+
+    def reference(self) -> Policy:
+        """The frozen reference policy."""
+        if self._reference is None:
+            self._reference = self._load_reference()
+        return self._reference
+
+    def save(self, folder: Path) -> None:
+        """See TrainEngine."""
+        for name, part in self._parts().items():
+            torch.save(part.state_dict(), folder / name)
+
+    def load(self, folder: Path, version: int) -> None:
+        """See TrainEngine."""
+        for name, part in self._parts().items():
+            try:
+                part.load_state_dict(torch.load(folder / name, map_location=self.policy.device, weights_only=True))
+            except (OSError, RuntimeError, ValueError, KeyError) as error:
+                raise RunError(Diagnostic(
+                    "RL609", f"{folder / name} cannot be restored", why=f"{type(error).__name__}: {error}",
+                    fix="resume with the recipe, model and release that wrote this checkpoint")) from error
+        self.version = version
+
+    def _parts(self) -> dict[str, nn.Module | torch.optim.Optimizer]:
+        parts: dict[str, nn.Module | torch.optim.Optimizer] = {
+            POLICY: self.policy, OPTIMIZER: self._trainer.stepper.optimizer}
+        if self._critic is not None:
+            parts |= {CRITIC: self._critic.critic, CRITIC_OPTIMIZER: self._critic.stepper.optimizer}
+        return parts
+
+
+def fingerprint(model: nn.Module) -> str:
+    """16 hex digits from the sums of all bits of every weight tensor: a changed weight changes them."""
+    digest = hashlib.sha256()
+    for name, p in model.named_parameters():
+        digest.update(f"{name}:{int(p.detach().view(torch.int32).sum(dtype=torch.int64))};".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,191 @@
+"""From a plan to a run on this machine: model, data, scorers, engine, and the checkpoint to go on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rldsl.axes.base import Optimizer
+from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.plan import Plan
+from rldsl.compiler.recipe import Recipe
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.environments.tasks import Columns, load_task
+from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.journal import Journal
+from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.prompts import Prompts, prompts
+from rldsl.runtime.run import Observe, Progress, Run, Settings
+from rldsl.runtime.scoring import ScoringPool
+from rldsl.runtime.stages_data import sampling_options
+
+from .engine import POLICY, LocalEngine
+from .load import load_policy
+from .model import Policy
+from .train_optimizer import OptimizerSpec
+from .warm_start import warm_start
+
+MACHINE = "machine.json"
+SCORERS, SCORER_MEMORY = 2, 4 * 2**30
+"""Scoring processes, and the address space each may use in bytes."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded policy and how its prompts become tokens."""
+
+    policy: Policy
+    tokenizer: Any
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
+        if self.tokenizer.chats:
+            return self.tokenizer.chat([{"role": "user", "content": text}])
+        return self.tokenizer.encode(text)
+
+
+@contextmanager
+def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: bool) -> Iterator[Run]:
+    """A run in `folder`, ready to be executed. With `resume` it goes on from its newest complete checkpoint, or
+    from the beginning where it never came to write one.
+
+    Paths in the recipe are relative to `root`. RecipeError for what is missing (RL407, RL408) or cannot run here
+    (RL406), RunError RL609 where every checkpoint is damaged.
+    """
+    recipe = from_canonical(plan.recipe)
+    refuse(recipe)
+    pin_machine(folder, plan)
+    settings = recipe.settings
+    observe("doing", {"node": "load the model", "batch": 0})
+    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed)
+    model = Model(policy, tokenizer)
+    limit = _prompt_limit(recipe, policy)
+    data = _prompts(recipe, root, settings.data.train, "train", model, limit)
+    held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
+                for t in settings.evaluate.tasks}
+    found = checkpoints.newest(folder / "checkpoints") if resume else None
+    if found is None and settings.model.warm_start:
+        observe("doing", {"node": "supervised warm start", "batch": 0})
+        _warm_start(recipe, root, model)
+    engine = _engine(plan, recipe, model, folder)
+    with Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
+        run = Run(folder, plan.objective, plan.graph, recipe.schedule.choice, _settings(recipe), engine, engine, data,
+                  held_out, pool.score, journal, Progress(Ledger(len(data), plan.seed)), observe, fresh=found is None)
+        if resume:
+            _restore(run, engine, found)
+        yield run
+
+
+def refuse(recipe: Recipe) -> None:
+    """RecipeError RL406 for a recipe that needs more than one process."""
+    needs = []
+    if recipe.schedule.choice.overlaps():
+        needs.append(f"`{recipe.schedule.name}` samples while it trains")
+    if not recipe.placement.choice.shared():
+        needs.append(f"`{recipe.placement.name}` keeps sampling and training apart")
+    if recipe.settings.cluster.where != "local":
+        needs.append("its cluster block asks for several machines")
+    if needs:
+        raise RecipeError([Diagnostic(
+            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
+            why="it samples and trains in turn, in one process, with one set of weights",
+            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
+
+
+def pin_machine(folder: Path, plan: Plan) -> None:
+    """Notes what makes a run bit-equal, or restores it: the number of threads. RL609 where a resume cannot match."""
+    file, here = folder / MACHINE, {"torch": torch.__version__, "cuda": torch.cuda.is_available()}
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"threads": torch.get_num_threads(), **here}), encoding="utf-8")
+        return
+    known = json.loads(file.read_text(encoding="utf-8"))
+    torch.set_num_threads(known.pop("threads"))
+    if known != here:
+        raise RunError(Diagnostic("RL609", f"this run was made with {_told(known)}; here is {_told(here)}",
+                                  why="the same numbers cannot be computed on", fix="resume where the run was started"))
+
+
+def _told(machine: dict[str, Any]) -> str:
+    return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
+
+
+def _prompt_limit(recipe: Recipe, policy: Policy) -> int:
+    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
+    room = context - recipe.sampling[0].choice.max_tokens
+    return min(recipe.settings.model.max_prompt or room, room)
+
+
+def _prompts(recipe: Recipe, root: Path, spec: str, split: str, model: Model, limit: int,
+             most: int | None = None) -> Prompts:
+    data = recipe.settings.data
+    task = load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, data.answer, data.template), root=root)
+    return prompts(task, model.encode, limit, data.too_long, spec, most)
+
+
+def _warm_start(recipe: Recipe, root: Path, model: Model) -> None:
+    data = recipe.settings.data
+    task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
+                     columns=Columns(data.prompt, data.answer, data.template))
+    end = (min(model.tokenizer.eos),)
+    examples = [(model.encode(p.prompt), (*model.tokenizer.encode(p.answer), *end)) for p in task]
+    warm_start(model.policy, examples, recipe.settings.model.warm_start)
+
+
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path) -> LocalEngine:
+    settings = recipe.settings
+    critic = None
+    if plan.graph.node("update").options["critic"]:
+        optimizer = settings.critic.optimizer or settings.optim.optimizer
+        critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
+
+    def reference() -> Policy:
+        """The policy before the first update is what the first checkpoint holds."""
+        if settings.model.reference != "initial":
+            return load_policy(settings.model.reference, plan.resolved["dtype"], plan.seed)[0].requires_grad_(False)
+        twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
+        file = folder / "checkpoints" / "batch-000000" / POLICY
+        twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
+        return twin.requires_grad_(False)
+
+    return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
+                       _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
+                       reference=reference)
+
+
+def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+    target, arguments = choice.factory()
+    return OptimizerSpec(target, arguments, clip_grad)
+
+
+def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+    scoring = recipe.settings.feedback
+    return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
+                       max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
+
+
+def _settings(recipe: Recipe) -> Settings:
+    s = recipe.settings
+    return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.lr, s.optim.schedule, s.optim.warmup_steps,
+                    s.critic.warmup_steps, recipe.seed)
+
+
+def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+    """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
+    if found is None:
+        run.record("resume", step=-1, skipped=[])
+        return
+    engine.load(found.folder, found.state["version"])
+    run.progress = Progress.from_json(found.state["progress"])
+    run.fingerprint = found.state["fingerprint"]
+    run.record("resume", step=found.step, skipped=[list(s) for s in found.skipped])
+    for name, reason in found.skipped:
+        run.warn(Diagnostic("RL609", f"the checkpoint {name} is passed over: {reason}", severity="warning",
+                            fix="nothing to do: the batches after the one resumed from are computed again"))

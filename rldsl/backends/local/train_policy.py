@@ -1,0 +1,138 @@
+"""The policy's gradient: J = Σ w·d·policy + Σ w·regulariser over one whole update, in any split.
+
+Coefficients ∂J/∂ℓ come as explicit columns from the algebra; the model's own backward pass only multiplies them in.
+A term that looks beyond one response gets them from one pass without gradient over the whole update first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rldsl.algebra.evaluate import Value
+from rldsl.algebra.expr import RESPONSE, TOKEN, absolute, highest
+from rldsl.algebra.variables import ADVANTAGE, CORRECTION, LOGP, LOGP_ROLLOUT, WEIGHT
+from rldsl.backends.torch_math import TorchMath
+from rldsl.runtime.batch import Batch
+from rldsl.runtime.protocols import UpdateJob
+from rldsl.runtime.tally import Tally
+from rldsl.runtime.trajectory import SamplingOptions, Trajectory
+
+from .model import Policy
+from .terms import Terms, with_constants
+from .train_optimizer import Stepper, require_finite
+from .train_pieces import cut, joined, quantities, shared_out
+
+
+@dataclass(frozen=True)
+class PolicyTrainer:
+    """Everything a policy step needs that does not change from step to step."""
+
+    policy: Policy
+    stepper: Stepper
+    terms: Terms
+    sampling: SamplingOptions
+    math: TorchMath
+
+
+@dataclass(frozen=True)
+class _Piece:
+    rows: list[Trajectory]
+    batch: Batch
+
+
+def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None) -> Tally:
+    """One optimizer step on one update. RunError RL601 before it where a number is not finite."""
+    update = with_constants(trainer.terms, job.batch)
+    live = _live(update) if job.options.skip_zero_rows else list(range(len(job.rows)))
+    if len(live) < len(job.rows):
+        update = update.select(live)
+    rows = [job.rows[i] for i in live]
+    positions = cut(rows, job.options.micro_tokens, job.options.balance)
+    pieces = [_Piece([rows[i] for i in p], update if len(positions) == 1 else update.select(p)) for p in positions]
+    trainer.stepper.clear()
+    tally = Tally()
+    tally.add("rows_computed", len(rows))
+    if trainer.terms.whole and len(pieces) > 1:
+        _whole(trainer, job, reference, _Piece(rows, update), pieces, positions, tally)
+    else:
+        for piece in pieces:
+            found = quantities(trainer.policy, piece.rows, trainer.sampling, job.options, reference, grad=True)
+            _backward(found, _coefficients(trainer, piece, found, tally))
+    for part in trainer.terms.parts:
+        tally.add(f"objective/{part.name}", 0.0)
+    tally.add("grad_norm", trainer.stepper.step(job.lr_factor, "policy backward"))
+    return tally
+
+
+def _live(update: Batch) -> list[int]:
+    largest = update.value(highest(absolute(ADVANTAGE), RESPONSE)).data
+    return largest.nonzero().flatten().tolist()
+
+
+def _whole(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None, all_rows: _Piece,
+           pieces: Sequence[_Piece], positions: Sequence[Sequence[int]], tally: Tally) -> None:
+    """First ℓ of every row without gradient, then coefficients over the whole update, then each piece's backward."""
+    measured = [quantities(trainer.policy, p.rows, trainer.sampling, job.options, reference, grad=False)
+                for p in pieces]
+    lengths = all_rows.batch.lengths
+    column = {name: joined([m[name] for m in measured], positions, lengths) for name in job.options.wants}
+    slopes = _coefficients(trainer, all_rows, column, tally)
+    split = {name: shared_out(c, positions, lengths) for name, c in slopes.items()}
+    for index, piece in enumerate(pieces):
+        found = quantities(trainer.policy, piece.rows, trainer.sampling, job.options, reference, grad=True)
+        _backward(found, {name: parts[index] for name, parts in split.items()})
+
+
+def _backward(found: dict[str, Tensor], slopes: dict[str, Tensor]) -> None:
+    """Adds −Σ c·quantity to the gradients: the optimizer minimises."""
+    names = [name for name in found if name in slopes]
+    torch.autograd.backward([found[n] for n in names], [-slopes[n].to(found[n].dtype) for n in names])
+
+
+def _coefficients(trainer: PolicyTrainer, piece: _Piece, found: dict[str, Tensor], tally: Tally) -> dict[str, Tensor]:
+    """∂J/∂quantity for every quantity of the current policy, checked; the values go into the tally."""
+    names = [f"{r.group}.{r.sibling}" for r in piece.rows]
+    lengths = list(piece.batch.lengths)
+    require_finite(found.items(), lengths, names, "policy forward")
+    batch = piece.batch.with_columns(**{n: Value(TOKEN, trainer.math.column(c)) for n, c in found.items()})
+    slopes: dict[str, Tensor] = {}
+    for part in trainer.terms.parts:
+        value, own = trainer.math.both(part.expr, batch.columns, batch.shape)
+        tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
+        columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]
+        require_finite(columns, lengths, names, "objective")
+        if part is trainer.terms.parts[0]:
+            _count_gated(batch, own.get(LOGP.name), tally)
+        for name, g in own.items():
+            slopes[name] = slopes[name] + g if name in slopes else g
+    _measure(trainer, batch, found, tally)
+    return slopes
+
+
+def _count_gated(batch: Batch, slope: Tensor | None, tally: Tally) -> None:
+    """The share of tokens with a say (A, w and d not 0) whose policy term has gradient exactly 0."""
+    if slope is None:
+        return
+    columns = batch.columns
+    say = (columns[ADVANTAGE.name].data != 0) & (columns[CORRECTION.name].data != 0) & (columns[WEIGHT.name].data != 0)
+    tally.add("gated", float((say & (slope == 0)).sum()), float(say.sum()))
+
+
+def _measure(trainer: PolicyTrainer, batch: Batch, found: dict[str, Tensor], tally: Tally) -> None:
+    """Ratio, entropy, exact KL and the distance to the recorded log-probs, raw, over the computed tokens."""
+    tokens = float(sum(batch.lengths))
+    if trainer.terms.ratio is not None:
+        ratio = batch.value(trainer.terms.ratio, TOKEN).data
+        tally.add("ratio/mean", float(ratio.sum()), tokens)
+        tally.add("ratio/distance", float((ratio - 1).abs().sum()), tokens)
+    for name in found:
+        if name != LOGP.name:
+            tally.add(name, float(found[name].detach().sum()), tokens)
+    if LOGP_ROLLOUT.name in batch.columns:
+        gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
+        tally.add("mismatch/mean", float(gap.sum()), tokens)
+        tally.add("mismatch/abs", float(gap.abs().sum()), tokens)

@@ -1,0 +1,33 @@
+"""Go on with a run that was killed or that failed, from its newest complete checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .shared.output import add_format
+
+
+def add(subparsers: argparse._SubParsersAction) -> None:
+    """Declares the command's arguments."""
+    parser = subparsers.add_parser("resume", help=__doc__, description=__doc__)
+    parser.add_argument("folder", metavar="RUN", type=Path, help="the run's folder, such as runs/grpo-20260101-120000-1a2b")
+    add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains the rest; 0, or 3 where the run cannot be resumed or fails again."""
+    from rldsl.compiler.plan import read_plan
+    from rldsl.diagnostics import Diagnostic
+    from rldsl.runtime.errors import RunError
+
+    from .shared.session import PLAN, PROJECT, train
+
+    folder: Path = args.folder
+    for piece in (PLAN, PROJECT):
+        if not (folder / piece).is_file():
+            raise RunError(Diagnostic("RL609", f"{folder} is no run: it has no {piece}",
+                                      why="a run is resumed from its own plan",
+                                      fix="give the folder that `rldsl run` named"))
+    root = Path((folder / PROJECT).read_text(encoding="utf-8"))
+    return train(read_plan(folder / PLAN), folder, root, args, resume=True)

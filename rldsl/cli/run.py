@@ -1,0 +1,53 @@
+"""Compile a recipe and train it, with a live view, tracking and a report."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+from .shared.output import add_format
+from .shared.target import add_recipe, home, resolved
+
+
+def add(subparsers: argparse._SubParsersAction) -> None:
+    """Declares the command's arguments."""
+    parser = subparsers.add_parser("run", help=__doc__, description=__doc__)
+    add_recipe(parser)
+    parser.add_argument("--seed", type=int, help="the run's seed, as --set seed=N")
+    parser.add_argument("--out", metavar="FOLDER", type=Path,
+                        help="the run's folder, which must not exist (default: runs/<name>-<time> in the project)")
+    add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains; 0, 1 or 4 where the recipe or a resource is wrong, 3 where the run failed."""
+    from rldsl.compiler.compile import compile_recipe
+    from rldsl.compiler.plan import read_plan, write_plan
+    from rldsl.compiler.settings import missing_for_run
+    from rldsl.diagnostics import RecipeError
+    from rldsl.runtime.errors import RunError
+
+    from .shared.output import emit
+    from .shared.session import PLAN, PROJECT, train, unwritable
+
+    if args.seed is not None:
+        args.sets = [*args.sets, f"seed={args.seed}"]
+    recipe = resolved(args.file, args)
+    if missing := missing_for_run(recipe.settings, recipe.span):
+        raise RecipeError(missing)
+    plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
+    if warnings and args.format == "terminal":
+        emit(args, diagnostics=warnings)
+    root = home(recipe.file)
+    folder = args.out or root / "runs" / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    try:
+        written = write_plan(plan, root)
+        folder.mkdir(parents=True)
+        shutil.copyfile(written, folder / PLAN)
+        (folder / PROJECT).write_text(str(root.resolve()), encoding="utf-8")
+    except OSError as error:
+        raise RunError(unwritable(folder, error)) from error
+    return train(read_plan(folder / PLAN), folder, root, args, resume=False)

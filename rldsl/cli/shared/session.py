@@ -1,0 +1,161 @@
+"""One session of a run: train from where it stands, show it, record how it ended, and report."""
+
+from __future__ import annotations
+
+import signal
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rldsl.algebra.render_unicode import unicode
+from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.plan import Plan
+from rldsl.compiler.settings import Track
+from rldsl.compiler.show import show_data
+from rldsl.diagnostics import Diagnostic
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.live import LiveView
+
+from .output import RUN_FAILED, emit
+
+PLAN, RECIPE, FORMULA, PROJECT = "plan.json", "recipe.rl", "objective.txt", "project.txt"
+FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
+
+
+def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool) -> int:
+    """Trains and prints a summary; 0, or 3 where the run failed or was interrupted."""
+    import sys
+
+    from rldsl.runtime.live import live_view
+
+    steps = plan.recipe["settings"]["budget"]["steps"]
+    try:
+        with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
+            status, failure, tracked = _session(plan, folder, root, view, resume)
+    except OSError as error:
+        raise RunError(unwritable(folder, error)) from error
+    summary = _summary(folder, status, tracked)
+    found = [failure] if failure is not None else []
+    code = emit(args, _text(summary), {"run": summary}, found)
+    return code if status == FINISHED else RUN_FAILED
+
+
+def unwritable(folder: Path, error: OSError) -> Diagnostic:
+    """RL612 for a folder or disk that does not take what a run writes."""
+    return Diagnostic("RL612", f"cannot write to {folder}: {error.strerror or error}",
+                      why="a run keeps its journal and its checkpoints there",
+                      fix="free disk space, make the folder writable, or choose another with --out")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: recorded, and resumable."""
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
+             resume: bool) -> tuple[str, Diagnostic | None, Any]:
+    from rldsl.backends.local.launch import open_run
+    from rldsl.runtime.executor import execute
+    from rldsl.runtime.journal import read_journal
+
+    tracker, failure, status = None, None, FINISHED
+    with open_run(plan, folder, root, _observer(view), resume=resume) as run:
+        if not any(event.kind == "start" for event in read_journal(folder)):
+            run.record("start", **_start(plan, folder))
+        tracker = _tracker(plan, folder, root)
+        try:
+            execute(run)
+        except RunError as error:
+            status, failure = FAILED, error.diagnostic
+        except KeyboardInterrupt:
+            status = KILLED
+        except Exception as error:
+            run.record("end", status=FAILED, error=f"{type(error).__name__}: {error}")
+            raise
+        told = {} if failure is None else {"error": f"{failure.code} {failure.message}\n{failure.why}"}
+        run.record("end", status=status, **told)
+    return status, failure, tracker.finish() if tracker is not None else None
+
+
+def _observer(view: LiveView) -> Callable[[str, Mapping[str, Any]], None]:
+    def observe(kind: str, data: Mapping[str, Any]) -> None:
+        match kind:
+            case "doing":
+                view.waiting(f"{data['node']}, batch {data['batch'] + 1}")
+            case "step":
+                view.step(data["step"], data["metrics"])
+            case "evaluate":
+                view.evaluated(data["step"], data["metrics"])
+            case "warning":
+                view.notice(f"warning {data['code']}: {data['message']}")
+            case "resume":
+                view.notice(f"resumed after step {data['step']}")
+
+    return observe
+
+
+def _start(plan: Plan, folder: Path) -> dict[str, Any]:
+    """What the journal, the tracker and the report say of the run; its long parts are files beside it."""
+    terms = [f"{t.name}: {unicode(t.expr)}" for t in plan.formula.terms()]
+    formula = "J = Σ of\n" + "\n".join(terms)
+    (folder / RECIPE).write_text(plan.source, encoding="utf-8")
+    (folder / FORMULA).write_text(formula, encoding="utf-8")
+    axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
+    params = {**axes, **plan.recipe["settings"], "seed": plan.seed}
+    tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()}}
+    return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
+            "recipe": plan.source, "formula": formula}
+
+
+def _tracker(plan: Plan, folder: Path, root: Path) -> Any:
+    from rldsl.runtime.tracking import Tracker, TrackingSettings
+
+    track: Track = from_canonical(plan.recipe).settings.track
+    if track.mlflow is None:
+        return None
+    uri = track.mlflow
+    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
+        uri = f"sqlite:///{(root / uri.removeprefix('sqlite:///')).resolve()}"
+    return Tracker(folder, TrackingSettings(uri, track.experiment or plan.name, folder.name))
+
+
+def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
+    """Numbers for people and programs: first and last of what matters, and where to look further."""
+    from rldsl.runtime.journal import kept_events, read_journal
+    from rldsl.runtime.metrics import HELD_OUT, REWARD
+    from rldsl.runtime.report import run_record, write_report
+
+    record = run_record(kept_events(read_journal(folder)))
+    numbers = {}
+    for name in (HELD_OUT.name, REWARD.name):
+        points = [y for _, y in record.points.get(name, ())]
+        if points:
+            numbers[name] = {"first": points[0], "last": points[-1]}
+    steps = [int(step) for step, _ in record.points.get(REWARD.name, ())]
+    mlflow = {"run_id": tracked.run_id, "degraded": tracked.degraded, "error": tracked.error} if tracked else None
+    return {"folder": str(folder), "status": status, "steps": steps[-1] if steps else 0, "metrics": numbers,
+            "mlflow": mlflow, "report": str(write_report(folder).html)}
+
+
+def _text(summary: Mapping[str, Any]) -> str:
+    lines = [f"{summary['status'].lower()} after step {summary['steps']}"]
+    for name, ends in summary["metrics"].items():
+        lines.append(f"  {name:<14} {ends['first']:.3f} → {ends['last']:.3f}")
+    lines.append(f"  {'run':<14} {summary['folder']}")
+    lines.append(f"  {'report':<14} {summary['report']}")
+    if (mlflow := summary["mlflow"]) is not None:
+        state = f"incomplete: {mlflow['error'] or 'not all uploaded'}" if mlflow["degraded"] else "complete"
+        lines.append(f"  {'mlflow run':<14} {mlflow['run_id']} ({state})")
+    if summary["status"] != FINISHED:
+        lines.append(f"  go on with     rldsl resume {summary['folder']}")
+    return "\n".join(lines)

@@ -1,0 +1,75 @@
+"""What is reported of a batch whose constants are fixed, raw, as defined in `metrics`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Apply, Expr, Var, absolute, highest, lowest, mean
+from rldsl.algebra.variables import (
+    ADVANTAGE,
+    CORRECTION,
+    LOGP_OLD,
+    LOGP_ROLLOUT,
+    REWARD,
+    SCORES,
+    TRAINER_VERSION,
+    VALUE,
+    VERSION,
+)
+from rldsl.axes.base import mismatch
+
+from .batch import Batch
+from .metrics import UNIFORM
+
+TARGET = Var("value_target", TOKEN)
+STALENESS = TRAINER_VERSION - lowest(VERSION, RESPONSE)
+DISTANCE = absolute(LOGP_OLD - LOGP_ROLLOUT)
+
+
+def _same(a: Expr, b: Expr) -> Expr:
+    return Apply("eq", (a, b))
+
+
+def _variance(e: Expr) -> Expr:
+    off = e - mean(e, UPDATE)
+    return mean(off * off, UPDATE)
+
+
+ALWAYS = {
+    "reward/shaped": mean(REWARD, UPDATE),
+    UNIFORM.name: mean(_same(highest(SCORES, GROUP), lowest(SCORES, GROUP)), UPDATE),
+    "advantage/abs": mean(absolute(ADVANTAGE), UPDATE),
+    "staleness/mean": mean(STALENESS, UPDATE),
+    "staleness/max": highest(STALENESS, UPDATE),
+    "correction/mean": mean(CORRECTION, UPDATE),
+    "correction/zero": mean(_same(CORRECTION, 0.0 * CORRECTION), UPDATE),
+}
+
+
+def observe(statistics: Batch, siblings: int) -> dict[str, float]:
+    """Metrics over the responses that the advantages were taken over. An empty batch has none."""
+    if not statistics.lengths:
+        return {}
+    alone = sum(n == 1 for n in Counter(statistics.groups).values())
+    found = {name: _one(statistics, e) for name, e in ALWAYS.items()}
+    found["groups/reduced_to_one"] = float(alone) if siblings > 1 else 0.0
+    return found | _kappa(statistics) | _explained(statistics)
+
+
+def _one(batch: Batch, e: Expr) -> float:
+    return batch.math.numbers(batch.value(e).data)[0]
+
+
+def _kappa(batch: Batch) -> dict[str, float]:
+    if LOGP_OLD.name not in batch.columns:
+        return {}
+    sizes = sorted(batch.math.numbers(batch.value(DISTANCE).data))
+    return {"kappa/mean": _one(batch, mean(mismatch(), UPDATE)), "kappa/log_abs": sum(sizes) / len(sizes),
+            "kappa/log_abs_p99": sizes[min(len(sizes) - 1, int(0.99 * len(sizes)))]}
+
+
+def _explained(batch: Batch) -> dict[str, float]:
+    if TARGET.name not in batch.columns or VALUE.name not in batch.columns:
+        return {}
+    spread = _one(batch, _variance(TARGET))
+    return {"critic/explained_variance": 1 - _one(batch, _variance(TARGET - VALUE)) / spread} if spread else {}

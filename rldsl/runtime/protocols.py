@@ -1,0 +1,83 @@
+"""What the runtime asks of a backend: an engine that samples, and one that trains.
+
+One object may be both; then the weights are shared and publishing them moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from .batch import Batch, Math
+from .tally import Tally
+from .trajectory import Request, SamplingOptions, Trajectory
+
+
+@dataclass(frozen=True)
+class UpdateOptions:
+    """How an update is computed. Nothing here changes its result, only what it costs.
+
+    `wants` are the quantities of the current policy that the terms read; `micro_tokens` bounds the computed tokens
+    of one forward and backward; `skip_zero_rows` leaves out responses whose advantages are all 0.
+    """
+
+    wants: tuple[str, ...]
+    micro_tokens: int | None
+    one_forward: bool
+    share_prompts: bool
+    balance: bool
+    skip_zero_rows: bool
+
+
+@dataclass(frozen=True)
+class UpdateJob:
+    """One optimizer step on `rows` (in the order of `batch`), whose columns hold every constant.
+
+    `lr_factor` scales the learning rates. `policy` and `critic` say who is trained; `value_clip` bounds how far a
+    value may move from the one recorded before the batch (none: unbounded).
+    """
+
+    rows: Sequence[Trajectory]
+    batch: Batch
+    options: UpdateOptions
+    lr_factor: float
+    policy: bool
+    critic: bool
+    value_clip: float | None = None
+
+
+class RolloutEngine(Protocol):
+    """Answers requests with the published weights."""
+
+    version: int
+
+    def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
+               greedy: bool = False) -> list[Trajectory]:
+        """Trajectories in the order of requests, then siblings; draws depend on (seed, batch, group, sibling)."""
+
+
+class TrainEngine(Protocol):
+    """Holds the weights, computes log-probs and values, and takes optimizer steps."""
+
+    math: Math
+
+    def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
+                 options: Mapping[str, object]) -> dict[str, object]:
+        """The wanted quantities under a named policy (current, old, ref): columns over all action tokens."""
+
+    def values(self, rows: Sequence[Trajectory], options: Mapping[str, object]) -> object:
+        """The critic's value before each action token: a column."""
+
+    def update(self, job: UpdateJob) -> Tally:
+        """One step; RunError RL601 before the step where anything is not finite."""
+
+    def publish(self) -> str:
+        """Makes the weights the ones that sample, as the next version; a fingerprint of what now samples."""
+
+    def save(self, folder: Path) -> None:
+        """Writes all weights and optimizer states as files into an empty folder."""
+
+    def load(self, folder: Path, version: int) -> None:
+        """Restores what `save` wrote; RunError RL609 names a piece that is missing or does not fit."""

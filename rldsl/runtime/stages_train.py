@@ -1,0 +1,135 @@
+"""Nodes that learn: constants fixed once per batch, then the batch cut by whole prompts into updates."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+from rldsl.algebra.expr import RESPONSE, TOKEN, UPDATE, Var, total
+from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
+from rldsl.compiler.graph import VALUE_TARGET, Node
+from rldsl.diagnostics import Diagnostic
+
+from .batch import Batch
+from .errors import RunError
+from .metrics import KEPT, LOSS
+from .observed import observe
+from .protocols import UpdateJob, UpdateOptions
+from .run import Run, Settings
+from .settle import carry, settle, weigh, with_state
+from .work import LEFT, RESPONSES, TRAINED, Work
+
+CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
+
+
+def advantage(run: Run, work: Work, node: Node) -> None:
+    """Rewards, filters, advantages and corrections over the whole batch."""
+    before, scored = work.groups(), len(work.table.lengths)
+    work.counts.update({"groups/kept": len(before)})
+    work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
+    if not before:
+        return
+    settled = settle(run.objective, with_state(run.objective, work.table, run.progress.carried))
+    require_finite(settled.statistics, work, node.id)
+    work.table, work.statistics = settled.batch, settled.statistics
+    run.progress.carried = carry(run.objective, settled.statistics)
+    work.dropped(before, LEFT)
+    for name, gone in settled.left.items():
+        work.tally.add(f"left/{name}", gone, scored)
+    for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
+        work.tally.add(name, number)
+
+
+def require_finite(batch: Batch, work: Work, stage: str) -> None:
+    """RunError RL601 for the first column that is not finite, naming its responses."""
+    for name in CHECKED:
+        if name not in batch.columns:
+            continue
+        column = batch.columns[name]
+        if _finite(batch, name):
+            continue
+        numbers = batch.math.numbers(column.data)
+        owner = batch.shape.index(TOKEN, RESPONSE) if column.grain == TOKEN else range(len(numbers))
+        bad = dict.fromkeys(o for o, x in zip(owner, numbers, strict=True) if not math.isfinite(x))
+        named = [work.trajectories[batch.rows[i]] for i in bad]
+        raise RunError(Diagnostic(
+            "RL601", f"{name} is not finite in {len(named)} of {len(batch.lengths)} responses (stage: {stage})",
+            why=f"responses {', '.join(f'{t.group}.{t.sibling}' for t in named[:8])}; no optimizer step was taken",
+            fix="look at these responses' scores in the journal"))
+
+
+def update(run: Run, work: Work, node: Node) -> None:
+    """Cuts the batch into updates, `epochs` times over, and takes one optimizer step for each."""
+    groups = work.groups()
+    if not groups:
+        run.warn(Diagnostic("RL603", f"batch {work.batch} has no response to train on: no optimizer step is taken",
+                            why="every response was unscored, filtered or dropped", severity="warning",
+                            fix="look at the metrics responses/unscored, groups/kept and left/"))
+        return
+    options = node.options
+    policy = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
+    factor = lr_factor(run.settings, run.progress.batch)
+    seed = f"{run.settings.seed}/{work.batch}"
+    for part in cuts(work.table, groups, options["updates_per_batch"], options["epochs"], seed):
+        batch = weigh(run.objective, part)
+        _require_finite_weight(batch)
+        rows = [work.trajectories[i] for i in batch.rows]
+        job = UpdateJob(rows, batch, update_options(node), factor, policy, options["critic"], options["value_clip"])
+        work.tally.include(run.trainer.update(job))
+        run.progress.updates += 1
+    terms = [total for name, total in work.tally.means().items() if name.startswith("objective/")]
+    if terms:
+        work.tally.add(LOSS.name, -sum(terms))
+    work.fates |= dict.fromkeys(groups, TRAINED)
+    work.tally.add("lr", run.settings.lr * factor if policy else 0.0)
+
+
+def update_options(node: Node) -> UpdateOptions:
+    """How the node says its updates are computed."""
+    o = node.options
+    return UpdateOptions(tuple(o["wants"]), o["micro_tokens"], o["one_forward"], o["share_prompts"], o["balance"],
+                         o["skip_zero_rows"])
+
+
+def cuts(table: Batch, groups: Sequence[int], count: int, epochs: int, seed: str) -> Iterator[Batch]:
+    """The updates of a batch: whole prompts, in an order that follows from the seed, in `count` parts whose sizes
+    differ by at most one prompt. With fewer prompts than parts there are fewer updates."""
+    positions: dict[int, list[int]] = {g: [] for g in groups}
+    for i, group in enumerate(table.groups):
+        positions[group].append(i)
+    count = min(count, len(groups))
+    for epoch in range(epochs):
+        if count == 1:
+            yield table
+            continue
+        order = list(groups)
+        random.Random(f"updates/{seed}/{epoch}").shuffle(order)
+        for k in range(count):
+            part = order[k * len(order) // count:(k + 1) * len(order) // count]
+            yield table.select([i for group in part for i in positions[group]])
+
+
+def _finite(batch: Batch, name: str) -> bool:
+    """Whether a column is finite throughout: its sum is, exactly then."""
+    return math.isfinite(batch.math.numbers(batch.value(total(Var(name, batch.columns[name].grain), UPDATE)).data)[0])
+
+
+def _require_finite_weight(batch: Batch) -> None:
+    if not _finite(batch, WEIGHT.name):
+        raise RunError(Diagnostic("RL601", "the weight of a token is not finite (stage: update)",
+                                  why="a denominator is 0; no optimizer step was taken",
+                                  fix="this update has nothing that counts; use uniform_groups: count"))
+
+
+def lr_factor(settings: Settings, batch: int) -> float:
+    """What multiplies the peak learning rate in a batch: linear warm-up, then constant, linear or cosine decay."""
+    if batch < settings.warmup_steps:
+        return (batch + 1) / settings.warmup_steps
+    done = (batch - settings.warmup_steps) / max(1, settings.steps - settings.warmup_steps)
+    match settings.lr_schedule:
+        case "linear":
+            return 1 - done
+        case "cosine":
+            return 0.5 * (1 + math.cos(math.pi * done))
+    return 1.0

@@ -1,0 +1,36 @@
+"""The plan that a tracked run was made from, fetched from its MLflow server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from rldsl.compiler.plan import Plan, read_plan
+from rldsl.diagnostics import RecipeError, at
+
+PLAN = "plan.json"
+
+
+def tracked_plan(run: str, uri: str) -> Plan:
+    """The plan of the MLflow run with id `run` at a tracking URI.
+
+    Raises: RecipeError (RL407) where the server, the run or its plan cannot be read.
+    """
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # MLflow otherwise warns where there is no git
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).is_file():
+        raise _unreadable(run, uri, "there is no such file")  # MLflow would make an empty one
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            file = MlflowClient(uri).download_artifacts(run, PLAN, folder)
+        except (MlflowException, OSError) as error:
+            raise _unreadable(run, uri, str(error).splitlines()[0]) from error
+        return read_plan(Path(file))
+
+
+def _unreadable(run: str, uri: str, what: str) -> RecipeError:
+    return RecipeError([at("RL407", f"The plan of MLflow run `{run}` at {uri} cannot be read: {what}.", None,
+                           fix="Check the run's id, and name the server with --mlflow URI.")])

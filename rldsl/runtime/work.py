@@ -1,0 +1,79 @@
+"""One batch in the making: the responses there are, what is known of them, and what became of each prompt."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from .batch import Batch, join
+from .ledger import Draw
+from .prompts import Problem
+from .tally import Tally
+from .trajectory import Trajectory
+
+SAMPLED, TRAINED, FILTERED, UNSCORED, LEFT = "sampled", "trained", "filtered", "unscored", "left"
+"""What can become of a prompt: it was sampled and nothing more; it reached an update; a group filter dropped it; no
+response had a score; every response was dropped by a choice."""
+
+RESPONSES = "responses"
+"""The count of sampled responses, in `Work.counts`; the other counts are reported under their own names."""
+
+
+@dataclass
+class Work:
+    """What the nodes of the graph read and write for one batch.
+
+    `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
+    table that advantages were taken over. Keys of `draws`, `problems` and `fates` are group numbers.
+    """
+
+    batch: int
+    wanted: int = 0
+    trajectories: list[Trajectory] = field(default_factory=list)
+    table: Batch | None = None
+    statistics: Batch | None = None
+    draws: dict[int, Draw] = field(default_factory=dict)
+    problems: dict[int, Problem] = field(default_factory=dict)
+    fates: dict[int, str] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def rows(self) -> list[Trajectory]:
+        """The trajectories of the table, in its order."""
+        return [self.trajectories[i] for i in self.table.rows]
+
+    def groups(self) -> list[int]:
+        """The groups still in the table, in order."""
+        return list(dict.fromkeys(self.table.groups)) if self.table is not None else []
+
+    def dropped(self, before: Sequence[int], fate: str) -> None:
+        """Notes what became of the groups that were there before and are not there now."""
+        here = set(self.groups())
+        self.fates |= {g: fate for g in before if g not in here}
+
+    def include(self, other: Work) -> None:
+        """Adds another round of the same batch."""
+        moved = [len(self.trajectories) + i for i in other.table.rows]
+        self.trajectories = self.trajectories + other.trajectories
+        if self.table is None or not self.table.lengths:
+            self.table = replace(other.table, rows=tuple(moved))
+        elif moved:
+            self.table = join([self.table, other.table], [*self.table.rows, *moved])
+        self.draws |= other.draws
+        self.problems |= other.problems
+        self.fates |= other.fates
+        self.tally.include(other.tally)
+        self.counts.update(other.counts)
+        for kind, spent in other.seconds.items():
+            self.seconds[kind] = self.seconds.get(kind, 0.0) + spent
+
+    @contextmanager
+    def timed(self, kind: str) -> Iterator[None]:
+        """Adds the wall time of a node to its kind."""
+        start = time.perf_counter()
+        yield
+        self.seconds[kind] = self.seconds.get(kind, 0.0) + time.perf_counter() - start

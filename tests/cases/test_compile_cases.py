@@ -1,0 +1,195 @@
+"""What the compiler must say to recipes that once hurt somebody: each test is named after its public report's id."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rldsl.compiler import arithmetic
+from rldsl.compiler.check import check
+from rldsl.compiler.compile import compile_recipe
+from rldsl.compiler.resolve import resolve
+from rldsl.diagnostics import RecipeError
+from tests.probing import probe_of, row
+
+GPUS = 'cluster { nodes: 1, gpus_per_node: %d, gpu: "H800-80GB"%s }'
+LAGGED = "system = one_step_off on disaggregated(rollout: 1, train: 1)"
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """Everything found in a child of the quickstart recipe with these lines, by code."""
+    def compile_(*lines: str, sets: tuple[str, ...] = ()):
+        path = tmp_path / "case.rl"
+        body = "\n".join(f"  {line}" for line in lines)
+        path.write_text(f"import std.quickstart\nrecipe case extends quickstart {{\n{body}\n}}\n", encoding="utf-8")
+        try:
+            return {d.code: d for d in check(resolve(str(path), sets=sets))}
+        except RecipeError as error:
+            return {d.code: d for d in error.diagnostics}
+    return compile_
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    """The recipe itself."""
+    def resolve_(*lines: str):
+        path = tmp_path / "case.rl"
+        body = "\n".join(f"  {line}" for line in lines)
+        path.write_text(f"import std.quickstart\nrecipe case extends quickstart {{\n{body}\n}}\n", encoding="utf-8")
+        return resolve(str(path))
+    return resolve_
+
+
+def test_c002_updates_per_batch_are_derived_and_whole(compiled, recipe):
+    batch = ("data.prompts = 64", "sampling = group(8, max_tokens: 4)")
+    four = dict(arithmetic.batch(recipe(*batch, "optim.updates_per_batch = 4")))
+    assert four["responses per batch"].endswith("= 512 responses") and four["updates per batch"] == "4 updates"
+    assert four["responses per update"] == "128 responses" and four["on-policy"].startswith("at the batch's start only")
+    one = dict(arithmetic.batch(recipe(*batch, "optim.updates_per_batch = 1")))
+    assert one["updates per batch"] == "1 update" and one["on-policy"].startswith("yes")
+    found = compiled(*batch, "optim.updates_per_batch = 5")["RL327"]
+    assert found.severity == "error"
+    for text in ("64 prompts", "512 responses", "5 updates"):
+        assert text in found.message
+    assert "4 or 8" in found.fix and "60 or 65" in found.fix
+    assert "RL327" not in compiled(*batch, "optim.updates_per_batch = 4")
+    assert set(compiled("data.prompt = 64")) != set() and "RL211" in compiled("data { batch_size: 64 }")
+
+
+def test_c006_old_data_needs_a_correction(compiled):
+    fresh = compiled("distribution = on_policy", LAGGED)["RL311"]
+    assert fresh.severity == "error"
+    for remedy in ("`tis`", "`max_lag`", "current / rollout", "`sync`"):
+        assert remedy in fresh.fix
+    assert compiled("distribution = max_lag(1)", LAGGED)["RL517"].severity == "warning"
+    assert {d.severity for d in compiled("distribution = tis(2.0)", LAGGED).values()} == {"warning"}
+    assert compiled("ratio = token(current / rollout)", "distribution = max_lag(1)", LAGGED) == {}
+    assert compiled("distribution = on_policy", "system = sync on colocated") == {}
+
+
+def test_c008_options_without_effect_are_errors(compiled):
+    unknown = compiled("advantge = group_mean")["RL201"]
+    assert "`advantage`" in unknown.fix
+    assert "RL205" in compiled("gate = cispo(1.0, dual: 3)")
+    assert "RL208" in compiled("critic { warmup_steps: 3 }")
+    assert "RL208" in compiled("feedback = verify(exact, tolerance: 0.1)")
+    assert compiled("advantage = group_norm(std: sample)") == {}
+
+
+def test_c009_tensor_parallel_is_checked_against_the_roles_own_pool(compiled):
+    found = compiled("distribution = tis(2.0)", GPUS % (1, ", rollout_tensor: 2"))["RL401"]
+    assert "rollout role has 1 GPU" in found.message and "rollout_tensor 2" in found.message
+    assert compiled("distribution = tis(2.0)", GPUS % (4, ", rollout_tensor: 2")) == {}
+    pool = compiled("distribution = tis(2.0)", "system = sync on disaggregated(rollout: 2, train: 6)",
+                    GPUS % (8, ", rollout_tensor: 4"))["RL401"]
+    assert "2 GPUs" in pool.message and "its own pool, not the whole cluster" in pool.message
+
+
+def test_c009_fires_within_a_second_and_starts_nothing(tmp_path):
+    (tmp_path / "case.rl").write_text("import std.quickstart\nrecipe case extends quickstart {\n  " +
+                                      GPUS % (1, ", rollout_tensor: 2") + "\n}\n")
+    program = ("import sys\nfrom rldsl.cli.main import main\ncode = main(sys.argv[1:])\n"
+               "assert not {'ray', 'torch', 'vllm'} & set(sys.modules)\nsys.exit(code)")
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", program, "compile", str(tmp_path / "case.rl"), "--format", "json"],
+                          capture_output=True, text=True)
+    assert time.perf_counter() - start < 5
+    found = json.loads(done.stdout)["diagnostics"]
+    assert [d["code"] for d in found if d["severity"] == "error"] == ["RL401"] and done.returncode == 4
+
+
+def test_c010_a_group_of_one_is_named_on_both_axes(compiled):
+    found = compiled("sampling = group(1, max_tokens: 4)")["RL301"]
+    for text in ("`advantage.group_norm`", "`sampling.group`", "at least 2"):
+        assert text in found.message
+    for alternative in ("`gae`", "`batch_mean`", "`monte_carlo`"):
+        assert alternative in found.fix
+    assert "divi" not in found.message + found.why
+    assert len(found.labels) == 2
+    assert compiled("sampling = group(1, max_tokens: 4)", "advantage = gae", "critic { warmup_steps: 1 }") == {}
+
+
+def test_c012_leave_one_out_of_one(compiled):
+    assert "`advantage.rloo`" in compiled("sampling = group(1, max_tokens: 4)", "advantage = rloo")["RL301"].message
+    assert compiled("sampling = group(2, max_tokens: 4)", "advantage = rloo") == {}
+
+
+def test_c016_a_sequence_ratio_is_not_weighed_by_length(compiled):
+    sequence = ("ratio = sequence(current / old)", "gate = clip(3e-4)")
+    for reduction in ("token_mean", "sequence_sum", "fixed_budget"):
+        found = compiled(*sequence, f"reduction = {reduction}")
+        assert set(found) == {"RL505"} and found["RL505"].severity == "warning"
+        assert "length" in found["RL505"].message
+    for reduction in ("response_mean", "sequence_mean"):
+        assert compiled(*sequence, f"reduction = {reduction}") == {}
+
+
+def test_c043_refill_without_a_bound(compiled):
+    found = compiled("sampling = group(8, max_tokens: 4) | keep(mixed)")["RL506"]
+    assert found.severity == "warning" and "max_rounds" in found.fix
+    assert compiled("sampling = group(8, max_tokens: 4) | keep(mixed, max_rounds: 3, exhausted: error)") == {}
+    assert compiled("sampling = group(8, max_tokens: 4) | keep(mixed, max_rounds: 3, exhausted: short_batch)") == {}
+
+
+def test_c054_a_gate_anchored_on_recomputed_log_probs_does_nothing(compiled):
+    recomputed = ("gate = cispo(1.0, high: 0.28)", "optim.updates_per_batch = 1", "distribution = max_lag(1)", LAGGED)
+    found = compiled(*recomputed)["RL501"]
+    assert found.severity == "warning" and "older weights" in found.message and "current / rollout" in found.fix
+    assert "RL501" not in compiled(*recomputed, "ratio = token(current / rollout)")
+    sampled = [row(1.0, reward=1.0, logp_rollout=[-1.0 - math.log(1.5)])]
+    weights = [-probe_of(sampled, ratio=f"token(current / {anchor})", gate="cispo(1.0, high: 0.28)")
+               ["responses"][0]["gradient"][0] for anchor in ("rollout", "old")]
+    assert weights == pytest.approx([1.28, 1.0])
+
+
+def test_c069_the_buffer_of_overlong_fits_its_limit(compiled):
+    reached = "sampling = group(8, max_tokens: 100)"
+    assert compiled(reached, "feedback = verify(exact) + overlong(max: 100, buffer: 20)") == {}
+    found = compiled(reached, "feedback = verify(exact) + overlong(max: 100, buffer: 120)")["RL204"]
+    assert found.severity == "error" and "buffer" in found.message
+    assert "RL204" in compiled(reached, "feedback = verify(exact) + overlong(max: 100, buffer: 0)")
+    assert "RL320" in compiled("feedback = verify(exact) + overlong(max: 100, buffer: 20)")
+    for length, reward in ((80, 0.0), (90, -0.5), (100, -1.0)):
+        out = probe_of([row(*[1.0] * length)], feedback="verify(exact) + overlong(max: 100, buffer: 20)",
+                       sampling="single(max_tokens: 100)")
+        assert out["responses"][0]["reward"] == pytest.approx(reward)
+
+
+def test_c071_prompt_and_response_share_the_context(compiled):
+    model = 'model { policy: "owner/model", context: 768, max_prompt: 512 }'
+    found = compiled(model, "sampling.max_tokens = 512")["RL330"]
+    assert "512 + max_tokens 512 = 1024 > 768" in found.message and len(found.labels) == 3
+    assert "256" in found.fix
+    assert compiled(model, "sampling.max_tokens = 256") == {}
+    assert "RL203" in compiled('data { too_long: cut }')
+
+
+def test_c072_a_kl_in_the_reward_reaches_the_update(compiled, recipe):
+    found = compiled("feedback = verify(exact) + kl_in_reward(0.05)")["RL306"]
+    assert found.severity == "error" and "gate" in found.fix and "grain: response" in found.fix
+    plan, _ = compile_recipe(recipe("gate = clip(0.2) + kl(0)"))
+    assert not [node.id for node in plan.graph.nodes if "reference_weights" in node.reads]
+    plan, _ = compile_recipe(recipe("gate = clip(0.2) + kl(0.1)"))
+    assert [node.id for node in plan.graph.nodes if "reference_weights" in node.reads]
+
+
+def test_c075_an_overlapping_schedule_needs_devices_of_its_own(compiled):
+    lines = ("ratio = token(current / rollout)", "distribution = max_lag(1)")
+    found = compiled(*lines, "system = one_step_off on colocated")["RL313"]
+    assert "`system.one_step_off`" in found.message and "`system.colocated`" in found.message
+    assert found.severity == "error" and len(found.labels) == 2
+    assert compiled(*lines, "system = one_step_off on disaggregated(rollout: 1, train: 1)") == {}
+
+
+def test_c092_no_top_k_is_written_none(compiled):
+    for sentinel in ("0", "-1"):
+        found = compiled(f"sampling = group(8, max_tokens: 4, top_k: {sentinel})")["RL209"]
+        assert found.severity == "error" and "none" in found.fix
+    assert compiled("sampling = group(8, max_tokens: 4, top_k: none)") == {}
+    assert "RL209" in compiled(sets=("sampling.top_k=-1",))

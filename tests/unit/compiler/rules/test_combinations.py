@@ -1,0 +1,66 @@
+"""Combinations that no rule refuses can be compiled and have finite numbers; those refused say so without failing."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from rldsl.axes import base, discover
+from rldsl.compiler.check import check
+from rldsl.compiler.compile import compile_recipe
+from rldsl.compiler.recipe import Node, Sum
+from tests.conformance.harness import finite, random_batch, run
+
+from ..hand_made import HERE, grpo, with_optim
+
+COMBINATIONS = 150
+
+
+def options(axis, role):
+    """Every choice of a role with the parameters of each of its examples."""
+    found = []
+    for name in discover.names(axis):
+        cls = discover.find(axis, name)
+        if issubclass(cls, role):
+            ways = [e.params for e in discover.examples(axis, name)] or [{f: 1 for f in cls.__dataclass_fields__}]
+            found += [Node(cls(**params), HERE) for params in ways]
+    return found
+
+
+def draw(seed):
+    """A random choice on every axis."""
+    pick = random.Random(seed)
+    one = lambda axis, role: pick.choice(options(axis, role))  # noqa: E731
+    some = lambda axis, role: tuple(one(axis, role) for _ in range(pick.choice((0, 0, 1, 2))))  # noqa: E731
+    extra = [*some("feedback", base.Shaping), *some("feedback", base.RewardFilter)]
+    source = one("feedback", base.Source)
+    recipe = grpo(
+        feedback=Sum((source, *extra)) if extra else source,
+        sampling=(one("sampling", base.Sampler), *some("sampling", base.SamplingStage)[:1]),
+        advantage=(one("advantage", base.Estimator),), ratio=one("ratio", base.Ratio), gate=one("gate", base.Gate),
+        regularisers=some("gate", base.Regulariser), reduction=one("reduction", base.Reduction),
+        distribution=(one("distribution", base.Distribution),), schedule=one("system", base.Schedule),
+        placement=one("system", base.Placement))
+    return with_optim(recipe, updates_per_batch=pick.choice((1, 2)))
+
+
+def lenient(recipe):
+    """The same with a sampler's limit that no length rule objects to, so that other combinations are reached."""
+    first = replace(recipe.sampling[0], choice=replace(recipe.sampling[0].choice, max_tokens=30_000))
+    return replace(recipe, sampling=(first, *recipe.sampling[1:]))
+
+
+@pytest.mark.parametrize("seed", range(COMBINATIONS))
+def test_what_is_not_refused_works(seed):
+    recipe = lenient(draw(seed))
+    found = check(recipe)
+    assert all(d.message and d.why and d.fix and d.labels for d in found)
+    if not any(d.severity == "error" for d in found):
+        plan, _ = compile_recipe(recipe)
+        out = run(plan.formula, random_batch(seed), 10)
+        assert finite(out)
+
+
+def test_enough_of_them_are_not_refused():
+    refused = [any(d.severity == "error" for d in check(lenient(draw(seed)))) for seed in range(COMBINATIONS)]
+    assert 15 <= refused.count(False) and 15 <= refused.count(True)

@@ -1,0 +1,88 @@
+"""What rules prevent, shown with the rule switched off: the objective is built without checking."""
+
+import math
+
+import pytest
+
+from tests.probing import probe_of, row
+
+OLD, NOW = (0.5, 0.5), (0.8, 0.2)
+"""Probabilities of two one-token answers: of the policy that made the data, and of the one after an update."""
+REWARDS = (1.0, 0.0)
+
+
+def data():
+    """Ten samples that show the old policy's frequencies exactly."""
+    return [row(1.0, reward=REWARDS[a], prompt=f"p{i}", logp_current=[math.log(NOW[a])], logp_old=[math.log(OLD[a])],
+                logp_rollout=[math.log(OLD[a])]) for i, a in enumerate([0] * 5 + [1] * 5)]
+
+
+def slope(ratio):
+    """d objective / d z, where z is the logit of the first answer: from the gradients by log-prob."""
+    out = probe_of(data(), ratio=ratio, sampling="single(max_tokens: 1)", advantage="monte_carlo")
+    steps = [1 - NOW[0]] * 5 + [-NOW[0]] * 5
+    return -sum(r["gradient"][0] * step for r, step in zip(out["responses"], steps, strict=True))
+
+
+TRUE = NOW[0] * (1 - NOW[0])
+"""d/dz of the expected reward, which is the first answer's probability."""
+
+
+def test_rl311_a_second_update_without_a_ratio_has_a_biased_gradient():
+    assert slope("token(current / old)") == pytest.approx(TRUE, abs=1e-12)
+    assert slope("none") == pytest.approx(0.1, abs=1e-12)
+    assert TRUE == pytest.approx(0.16)
+
+
+def test_rl311_the_bias_can_turn_the_gradient_round():
+    """With a baseline-free reward for both answers the true gradient is 0, and the uncorrected one is not."""
+    rewards = [{**r, "reward": 1.0} for r in data()]
+    found = {}
+    for ratio in ("token(current / old)", "none"):
+        out = probe_of(rewards, ratio=ratio, sampling="single(max_tokens: 1)", advantage="monte_carlo")
+        steps = [1 - NOW[0]] * 5 + [-NOW[0]] * 5
+        found[ratio] = -sum(r["gradient"][0] * s for r, s in zip(out["responses"], steps, strict=True))
+    assert found["token(current / old)"] == pytest.approx(0.0, abs=1e-12)
+    assert found["none"] == pytest.approx(-0.3, abs=1e-12)
+
+
+def test_rl301_alone_nothing_is_learned():
+    batch = [row(1.0, reward=r, prompt=f"p{i}") for i, r in enumerate((1.0, 0.0, 5.0))]
+    out = probe_of(batch, sampling="single(max_tokens: 4)", advantage="group_norm")
+    assert [r["advantage"] for r in out["responses"]] == [[0.0]] * 3
+    assert [r["gradient"] for r in out["responses"]] == [[0.0]] * 3
+
+
+def test_rl309_kappa_enters_squared():
+    batch = [row(1.0, reward=1.0, logp_rollout=[-1.5])]
+    kappa = math.exp(0.5)
+    once = probe_of(batch, ratio="token(current / rollout)", distribution="on_policy")
+    twice = probe_of(batch, ratio="token(current / rollout)", distribution="tis(9)")
+    assert once["responses"][0]["gradient"][0] == pytest.approx(-kappa)
+    assert twice["responses"][0]["gradient"][0] == pytest.approx(-kappa**2)
+
+
+def test_rl312_truncated_sampling_has_a_ratio_of_nine_tenths_at_equal_weights():
+    full, kept = [0.6, 0.3, 0.1], [0.6 / 0.9, 0.3 / 0.9]
+    batch = [row(1.0, reward=1.0, logp_current=[math.log(full[a])], logp_old=[math.log(full[a])],
+                 logp_rollout=[math.log(kept[a])]) for a in (0, 1)]
+    out = probe_of(batch, ratio="token(current / rollout)")
+    assert [r["ratio"][0] for r in out["responses"]] == pytest.approx([0.9, 0.9])
+
+
+def test_rl314_the_tokens_own_advantages_are_averaged_away():
+    batch = [row(1.0, 1.0, 1.0, reward=1.0, values=[0.0, 0.9, 0.1])]
+    several = dict(sampling="single(max_tokens: 4)", advantage="gae(lambda: 0)", reduction="response_mean")
+    token = probe_of(batch, ratio="token(current / old)", **several)["responses"][0]
+    sequence = probe_of(batch, ratio="sequence(current / old)", **several)["responses"][0]
+    assert token["advantage"] == sequence["advantage"] == pytest.approx([0.9, -0.8, 0.9])
+    assert token["gradient"] == pytest.approx([-0.3, 0.8 / 3, -0.3])
+    assert sequence["gradient"] == pytest.approx([-1 / 9] * 3)
+
+
+def test_rl505_responses_weigh_by_their_length():
+    batch = [row(1.0, 1.0, reward=1.0), row(1.0, 1.0, 1.0, 1.0, reward=-1.0)]
+    losses = {reduction: probe_of(batch, ratio="sequence(current / old)", reduction=reduction)["loss"]
+              for reduction in ("token_mean", "response_mean", "sequence_mean")}
+    assert losses == {"token_mean": pytest.approx(2 / 6), "response_mean": pytest.approx(0.0),
+                      "sequence_mean": pytest.approx(0.0)}

@@ -1,0 +1,203 @@
+"""Rules on recipes put together by hand, and what keeps rules apart from the names of choices."""
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rldsl.compiler
+from rldsl.algebra.variables import VALUE
+from rldsl.axes import base, discover
+from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES, Trait
+from rldsl.axes.types import Policies
+from rldsl.compiler.check import all_rules, check
+from rldsl.compiler.recipe import Node
+from rldsl.compiler.resolve import profiles, resolve
+from rldsl.compiler.rules.rl327_batch import divisors, multiples
+from rldsl.compiler.shapes import NAMED, context_of
+
+from ..hand_made import HERE, grpo, node, with_optim
+from .free_running import FreeRunning
+from .uncorrected import Uncorrected
+
+ROOT = Path(rldsl.__file__).parents[1]
+
+
+def codes(recipe):
+    return {d.code for d in check(recipe)}
+
+
+def one(recipe, code):
+    (found,) = [d for d in check(recipe) if d.code == code]
+    return found
+
+
+CURRENT_ROLLOUT = Policies("current", "rollout")
+
+
+# ── old data ─────────────────────────────────────────────────────────────────────────────────────────
+
+def free(**changes):
+    """Four responses to a prompt, of any age, used as they come; two updates."""
+    placed = {"schedule": Node(FreeRunning(), HERE), "placement": node("system", "disaggregated", rollout=1, train=1),
+              "distribution": (Node(Uncorrected(), HERE),)}
+    return with_optim(grpo(**{**placed, **changes}), updates_per_batch=2)
+
+
+def test_unbounded_lag_needs_something_that_accounts_for_it():
+    assert codes(free()) == {"RL307"}
+    accounts = [{"distribution": (node("distribution", "max_lag", 4), node("distribution", "tis"))},
+                {"ratio": node("ratio", "token", CURRENT_ROLLOUT)},
+                {"distribution": (node("distribution", "icepop"),)},
+                {"distribution": (node("distribution", "max_lag", 4),)},
+                {"regularisers": (node("gate", "kl", 0.1, to="old"),)}]
+    for change in accounts:
+        assert "RL307" not in codes(free(**change)), change
+
+
+def test_a_term_with_coefficient_zero_accounts_for_nothing():
+    assert "RL307" in codes(free(regularisers=(node("gate", "kl", 0.0, to="old"),)))
+    assert "RL307" in codes(free(regularisers=(node("gate", "kl", 0.1, to="ref"),)))
+
+
+def test_an_assertion_of_fresh_data_is_refused_under_unbounded_lag():
+    found = codes(free(distribution=(node("distribution", "on_policy"),)))
+    assert found == {"RL307", "RL311"}
+    assert "any number of batches" in one(free(distribution=(node("distribution", "on_policy"),)), "RL311").message
+
+
+# ── needs that no shipped choice has ─────────────────────────────────────────────────────────────────
+
+class ReadsValues(base.Estimator):
+    def estimate(self):
+        return VALUE
+
+
+class NeedsTheMoon(base.Regulariser):
+    needs = {Trait("moon", "a full moon")}
+
+    def bonus(self, r):
+        return VALUE * 0.0
+
+
+def test_a_value_that_nobody_gives():
+    found = one(grpo(advantage=(Node(ReadsValues(), HERE),)), "RL304")
+    assert "value estimate" in found.message and "`gae` on advantage" in found.fix
+
+
+def test_a_need_without_any_giver():
+    found = one(grpo(regularisers=(Node(NeedsTheMoon(), HERE),)), "RL304")
+    assert "a full moon" in found.message and "any axis" in found.message and found.fix.startswith("Leave")
+
+
+class Endless(base.Sampler):
+    temperature: float = 1.0
+    top_p: float | None = None
+    top_k: int | None = None
+    max_tokens: int = 10**6
+    gives = frozenset()
+
+
+def test_a_sampler_without_limit_and_without_records():
+    recipe = grpo(sampling=(Node(Endless(), HERE),), advantage=(node("advantage", "batch_mean"),),
+                  reduction=node("reduction", "fixed_budget"), distribution=(node("distribution", "tis"),))
+    assert codes(recipe) >= {"RL320", "RL310"}
+    assert {label.text for label in one(recipe, "RL320").labels} == {"measured against the limit; no limit"}
+    assert "records no log-probs" in one(recipe, "RL310").message
+    assert "RL320" not in codes(replace(recipe, reduction=node("reduction", "fixed_budget", length=100)))
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────────────
+
+@pytest.mark.parametrize("prompts, cuts, expected", [(64, 5, [4, 8]), (32, 5, [4, 8]), (7, 4, [1, 7]), (1, 2, [1]),
+                                                     (3, 5, [1, 3]), (100, 7, [5, 10])])
+def test_the_nearest_numbers_of_updates_divide_the_prompts(prompts, cuts, expected):
+    found = divisors(prompts, cuts)
+    assert found == expected and all(prompts % d == 0 for d in found)
+
+
+@pytest.mark.parametrize("prompts, cuts, expected", [(64, 5, [60, 65]), (3, 5, [5, 10]), (17, 16, [16, 32])])
+def test_the_nearest_numbers_of_prompts_can_be_cut(prompts, cuts, expected):
+    assert multiples(prompts, cuts) == expected
+
+
+@pytest.mark.parametrize("text, known", [
+    ('{"max_position_embeddings": 768}', 768), ('{"max_position_embeddings": "many"}', None), ("[]", None), ("{", None),
+    ('{"max_position_embeddings": true}', None), ('{"max_position_embeddings": -1}', None), ("[" * 100_000, None)])
+def test_the_context_of_a_local_folder(tmp_path, text, known):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(text)
+    assert context_of("model", tmp_path) == ((known, "model/config.json") if known else None)
+    assert context_of(str(tmp_path / "model"), Path("/")) == (
+        (known, f"{tmp_path}/model/config.json") if known else None)
+
+
+def test_contexts_that_are_known_and_not_known(tmp_path):
+    assert context_of("toy:llama-2x64", tmp_path) == (512, "toy models")
+    for name, shape in NAMED.items():
+        assert context_of(f"owner/{name}", tmp_path) == (shape[-1], f"owner/{name}")
+    for name in ("owner/unknown", "~nobody-here/model", "a\0b", "", "gguf:package"):
+        assert context_of(name, tmp_path) is None
+
+
+# ── every shipped recipe ─────────────────────────────────────────────────────────────────────────────
+
+@pytest.mark.parametrize("path", sorted((ROOT / "recipes").rglob("*.rl")), ids=lambda p: p.stem)
+def test_no_shipped_recipe_is_refused(path):
+    for profile in (None, *profiles(str(path))):
+        found = check(resolve(str(path), profile=profile))
+        assert [d for d in found if d.severity == "error"] == [], profile
+
+
+# ── rules and names ──────────────────────────────────────────────────────────────────────────────────
+
+def files():
+    return sorted(Path(rldsl.compiler.__file__).with_name("rules").glob("rl*.py"))
+
+
+def test_every_file_is_a_rule_that_explains_itself():
+    assert len(files()) == len(all_rules()) == len({f.stem[:5] for f in files()})
+    for file, rule in zip(files(), all_rules(), strict=True):
+        code = file.stem[:5].upper()
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        assert (ast.get_docstring(module) or "").startswith(f"{code}: ") and "\nSource: " in ast.get_docstring(module)
+        assert rule.__module__.endswith(file.stem) and rule.__doc__
+
+
+EVERYDAY = {"none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy"}
+"""Names of choices that are words of the trade too."""
+
+
+def test_no_rule_knows_a_choice_by_name():
+    names = {name for axis in discover.FAMILIES for name in discover.names(axis)} - EVERYDAY
+    for file in (*files(), *(Path(rldsl.compiler.__file__).with_name(n) for n in ("facts.py", "clash.py"))):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
+        docs = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, documented) and ast.get_docstring(n)}
+        for n in ast.walk(tree):
+            if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in docs:
+                assert not names & set(re.findall(r"\w+", n.value)), f"{file.name}: {n.value!r}"
+            if isinstance(n, ast.ImportFrom):
+                assert not re.match(rf"rldsl\.axes\.({'|'.join(discover.FAMILIES)})\b", n.module or ""), file.name
+
+
+def test_traits_of_schedules_and_placements_say_what_their_properties_say():
+    shipped = [discover.find("system", name) for name in discover.names("system")]
+    for cls in shipped:
+        if issubclass(cls, base.Schedule):
+            schedule = cls()
+            assert (FRESH_DATA in cls.gives) == (schedule.lag() == 0 and not schedule.overlaps())
+        else:
+            placement = cls(**{f: 1 for f in cls.__dataclass_fields__})
+            assert (SEPARATE_DEVICES in cls.gives) == (not placement.shared())
+            assert bool(placement.pools()) == (not placement.shared())
+
+
+def test_a_parameter_that_decides_a_trait_exists():
+    for axis in discover.FAMILIES:
+        for name in discover.names(axis):
+            cls = discover.find(axis, name)
+            fields = {f.removesuffix("_") for f in cls.__dataclass_fields__}
+            assert set(cls.decided_by.values()) <= fields, f"{axis}.{name}"
