@@ -82,13 +82,13 @@ class Objective:
     advantage: Expr                   # response or token, over the whole batch → the variable `advantage`
     value_target: Expr | None         # token: the critic's target
     correction: Expr                  # token: d, over the whole batch, constant
-    counted: Expr | None              # token 1/0: who stays in the denominators; None where all do
     live: Expr                        # response 1/0: who counts in the denominators
     weight: Expr                      # token: w, over the whole update, constant
     ratio: Expr | None                # r, for reports
     policy: Expr                      # the gated term, maximised
     regularisers: tuple[Named, ...]   # token: added to the objective, with weight w or their own
-    state: tuple[Carried, ...]        # update: what is carried to the next batch
+    counted: Expr | None = None       # token 1/0: who stays in the denominators; None where all do
+    state: tuple[Carried, ...] = ()   # update: what is carried to the next batch
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression there is."""
