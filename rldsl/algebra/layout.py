@@ -76,7 +76,8 @@ def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int
         _across_siblings(ORDINAL, [range(len(dict.fromkeys(row))) for row in turns], sizes, maps)
     if turns is not None and states is not None:
         first = [dict(reversed(list(zip(t, s, strict=True)))) for t, s in zip(turns, states, strict=True)]
-        _across_siblings(STATE, [[f[t] for t in dict.fromkeys(row)] for f, row in zip(first, turns, strict=True)], sizes, maps)
+        begins = [[f[t] for t in dict.fromkeys(row)] for f, row in zip(first, turns, strict=True)]
+        _across_siblings(STATE, begins, sizes, maps)
     return Layout(sizes, maps)
 
 

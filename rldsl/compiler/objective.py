@@ -188,7 +188,8 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
 
 def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
     """The terms of the reward with their weights; a term that is no reward per response is none of them."""
-    terms = [(t.factor, t.part) if isinstance(t, Scaled) else (1.0, t) for t in (f.parts if isinstance(f, Sum) else (f,))]
+    parts = f.parts if isinstance(f, Sum) else (f,)
+    terms = [(t.factor, t.part) if isinstance(t, Scaled) else (1.0, t) for t in parts]
     scored = [(factor, simplify(_term(part, labels))) for factor, part in terms]
     return tuple((factor, e) for factor, e in scored if e != Const(0.0))
 

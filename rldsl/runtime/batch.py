@@ -80,7 +80,7 @@ class Batch:
     @staticmethod
     def of(lengths: Sequence[int], groups: Sequence[int], columns: Mapping[str, Value], math: Math,
            rows: Sequence[int] | None = None, **extra: Any) -> Batch:
-        """A batch of responses; `extra` may hold `pairs`, `turns`, `steps`, `segments`, `states` as `layout` takes them.
+        """A batch of responses; `extra` may hold `pairs`, `turns`, `steps`, `segments`, `states` for `layout`.
 
         The columns that follow from the shape alone (length, responses, tokens, last) are added here.
         """

@@ -26,7 +26,8 @@ MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("turns", "states"), ST
 """The labels that divide a batch into the units of a grain."""
 
 
-def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json", siblings: int | None = None) -> dict[str, Any]:
+def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
+          siblings: int | None = None) -> dict[str, Any]:
     """Objective, loss, terms and per-token advantage, ratio, weight, correction and d loss/d logp_current."""
     full = _columns(objective, batch, path)
     scored = [i for i, r in enumerate(batch.rows()) if batch.pairs or r.reward is not None]
@@ -40,7 +41,8 @@ def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json", sibl
     rows = _responses(objective, len(batch.rows()), given, update)
     shown = {"pairs": _by_pair(rows)} if batch.pairs else {"responses": rows}
     state = {"state": carry(objective, settled.statistics)} if objective.state else {}
-    return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings), **shown, **state}
+    return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings),
+            **shown, **state}
 
 
 def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
@@ -52,7 +54,8 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
                 if all(getattr(r, name) is not None for r in rows)}
     scores = [r.reward if r.reward is not None else 0.0 for r in rows]
     columns["scores"] = Value(RESPONSE, scores)
-    columns["correct"] = Value(RESPONSE, [s if r.correct is None else r.correct for s, r in zip(scores, rows, strict=True)])
+    correct = [s if r.correct is None else r.correct for s, r in zip(scores, rows, strict=True)]
+    columns["correct"] = Value(RESPONSE, correct)
     columns |= {f"score.{s.label}": Value(RESPONSE, [r.scores[s.label] for r in rows]) for s in objective.scores
                 if all(s.label in (r.scores or {}) for r in rows)}
     columns["truncated"] = Value(RESPONSE, [float(r.truncated) for r in rows])
@@ -77,7 +80,7 @@ def _require(objective: Objective, batch: BatchFile, path: str) -> None:
     wanted = [name for name in (*PER_TOKEN, *PER_RESPONSE) if name in reads]
     wanted += dict.fromkeys(label for grain, labels in MADE_OF.items() if grain in grains for label in labels)
     problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
-                   fix=f"give `{name}`, one {'number for the response' if name in PER_RESPONSE else 'entry per action token'}")
+                   fix=f"give `{name}`, one {'number' if name in PER_RESPONSE else 'entry per action token'}")
                 for name in wanted for i, r in enumerate(rows) if getattr(r, name) is None]
     if (PAIR in grains) != bool(batch.pairs):
         needs, has = ("pairs", "responses") if PAIR in grains else ("responses", "pairs")
@@ -101,8 +104,8 @@ def _scores(objective: Objective, batch: BatchFile, path: str) -> Iterator[Diagn
                      fix=f"its sources are {', '.join(labels)}")
         for label in labels:
             if f"score.{label}" in apart and label not in (r.scores or {}):
-                yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}` is missing; the advantage reads it apart", None,
-                         fix="give `scores`, one number for each source")
+                yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}` is missing; the advantage reads it apart",
+                         None, fix="give `scores`, one number for each source")
 
 
 def _kept_groups(objective: Objective, batch: Batch) -> Batch:

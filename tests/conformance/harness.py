@@ -82,7 +82,8 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
                     "kl_exact": [draw.random() for _ in range(n)], "versions": [draw.randint(5, 9) for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
-                    "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2, "mismatched": draw.uniform(-1, 1), "turns": [t // 2 for t in range(n)],
+                    "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2, "mismatched": draw.uniform(-1, 1),
+                    "turns": [t // 2 for t in range(n)],
                     "steps": [t // 3 for t in range(n)], "segments": [t // 2 for t in range(n)],
                     "scores": {"verify": draw.random(), "format": draw.random()},
                     "states": [draw.randint(0, 1) for _ in range(n)]})

@@ -13,7 +13,6 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.layout import layout
 from rldsl.axes import base, discover
 from rldsl.compiler.objective import build, from_json, to_json
-
 from tests.frozen import frozen, moved
 
 from .harness import (

@@ -1,8 +1,8 @@
 """Only the best response of a group teaches, by its lead over the second best.
 
 Differs from `group_norm`: rewards what the best of G attempts reaches, not the average one.
-Exact: (R_max − R_second) / (std + eps) for the best, 0 for the others; a tie for the best gives 0. `norm: none` does not
-divide.
+Exact: (R_max − R_second) / (std + eps) for the best, 0 for the others; a tie for the best gives 0. `norm: none`
+does not divide.
 Source: Tang et al. (arXiv:2503.19595), the leave-one-out estimate of max@k at k = G; verl 0.9.1 `grpo_passk`.
 """
 

@@ -24,4 +24,5 @@ class ClipAdvantage(AdvantageStage):
         return {"high": f"must be at least low = {self.low:g}"} if self.high < self.low else {}
 
 
-EXAMPLES = [Example("3 becomes 2", {"low": -1.0, "high": 2.0}, rewards(3.0, 0.5, -4.0), {"advantage": [2.0, 0.5, -1.0]})]
+EXAMPLES = [Example("3 becomes 2", {"low": -1.0, "high": 2.0}, rewards(3.0, 0.5, -4.0),
+                    {"advantage": [2.0, 0.5, -1.0]})]

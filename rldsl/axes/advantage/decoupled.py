@@ -1,9 +1,9 @@
 """Let correctness decide the sign, and length only how a group's correct responses share the credit.
 
 Differs from `group_mean`: a long correct response is never pushed down for its length.
-Exact (ours; the paper's weights are of this kind): p̂ the share of correct responses; −p̂ for a wrong one;
-(1 − p̂)·|P|·e^{ℓ_i/λ} / Σ_P e^{ℓ_j/λ} for a correct one, ℓ the part of the reward that is not correctness. ℓ is taken
-relative to the group's largest and bounded to 20·λ below it.
+Exact (ours; the paper's weights are of this kind): p̂ the share of correct responses; −p̂ for a wrong one; (1 −
+p̂)·|P|·e^{ℓ_i/λ} / Σ_P e^{ℓ_j/λ} for a correct one, ℓ the part of the reward that is not correctness. ℓ is
+taken relative to the group's largest and bounded to 20·λ below it.
 Source: DRPO (Li et al., 2025), decoupled rewards.
 """
 

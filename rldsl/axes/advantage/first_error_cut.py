@@ -1,7 +1,8 @@
 """After another estimator: a failed trajectory does not push down what came before its first marked error.
 
 Differs from `step_gae`: no value is estimated; a single credible boundary protects the useful prefix.
-Exact: A' = max(A, 0) on the tokens before the first marked one, A from there on; a response without a mark is unchanged.
+Exact: A' = max(A, 0) on the tokens before the first marked one, A from there on; a response without a mark is
+unchanged.
 Source: the seeds' first-error cut; PivotRL and TreeRL (arXiv:2506.11902) cut at such points.
 """
 

@@ -2,9 +2,10 @@
 
 Differs from `group_norm`: one response per prompt is enough, and every token gets its own coefficient.
 Exact: δ_t = r_t + γV_{t+1} − V_t with V = 0 after the last token; A_t = Σ_l (γλ)^l δ_{t+l}. The critic learns
-A(λ_critic) + V. Observations are no action tokens: the step from an action's last token goes straight to the next
-action's first one (SAO's skip-observation GAE). `cross_segment` repeats the outcome at the end of every segment,
-estimates inside segments, and multiplies the actor's advantage by (γλ)^{action tokens after the segment}.
+A(λ_critic) + V. Observations are no action tokens: the step from an action's last token goes straight to the
+next action's first one (SAO's skip-observation GAE). `cross_segment` repeats the outcome at the end of every
+segment, estimates inside segments, and multiplies the actor's advantage by (γλ)^{action tokens after the
+segment}.
 Source: Schulman et al. (arXiv:1506.02438), equation 16; decoupled λ: VAPO (arXiv:2504.05118); CompactionRL.
 """
 

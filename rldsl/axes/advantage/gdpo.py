@@ -1,8 +1,9 @@
 """Normalise every part of the reward in its group before adding them up, then whiten the sum.
 
-Differs from `group_norm`: a part with a wide spread does not drown the others, and the weights say how much each counts.
-Exact: A_i = Σ_k w_k·(R_ik − mean R_k)/(std R_k + eps) over the weighted terms k of the feedback, then minus the mean and
-over the std of all action tokens of the batch. A part without spread in a group adds 0.
+Differs from `group_norm`: a part with a wide spread does not drown the others, and the weights say how much
+each counts.
+Exact: A_i = Σ_k w_k·(R_ik − mean R_k)/(std R_k + eps) over the weighted terms k of the feedback, then minus the
+mean and over the std of all action tokens of the batch. A part without spread in a group adds 0.
 Source: GDPO (arXiv:2601.05242); verl 0.9.1 `compute_gdpo_outcome_advantage`.
 """
 

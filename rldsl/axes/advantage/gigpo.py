@@ -1,9 +1,10 @@
 """Compare whole trajectories with their siblings, and turns with the turns that began in the same state.
 
-Differs from `group_norm`: adds, for every turn, how its discounted return compares with what was reached from the very
-same state of the environment; a state seen once adds 0. `gigpo_handbook` is another formula under the name.
-Exact: A = A_episode + ω·A_step. A_episode is R − mean over siblings, A_step is G_k − mean over the turns of that state,
-G_k = r_k + γ·G_{k+1}; `norm: std` divides each by its own (std + eps), `none` does not.
+Differs from `group_norm`: adds, for every turn, how its discounted return compares with what was reached from
+the very same state of the environment; a state seen once adds 0. `gigpo_handbook` is another formula under the
+name.
+Exact: A = A_episode + ω·A_step. A_episode is R − mean over siblings, A_step is G_k − mean over the turns of
+that state, G_k = r_k + γ·G_{k+1}; `norm: std` divides each by its own (std + eps), `none` does not.
 Source: GiGPO (arXiv:2505.10978), episode and step relative advantages.
 """
 

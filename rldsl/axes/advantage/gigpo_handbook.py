@@ -1,8 +1,8 @@
 """Compare a response with its siblings, and add how its prompt compares with the other prompts.
 
 Differs from `gigpo`: the second group is the batch of prompts, not the turns that share a state.
-Exact: (R − mean_i)/σ_i + α·(mean_i − mean_batch)/σ_batch, where mean_batch and σ_batch are taken over the prompts' means;
-a spread of 0 gives 0 for its part.
+Exact: (R − mean_i)/σ_i + α·(mean_i − mean_batch)/σ_batch, where mean_batch and σ_batch are taken over the
+prompts' means; a spread of 0 gives 0 for its part.
 Source: the handbook's telling of GiGPO; the paper (arXiv:2505.10978) is `gigpo`.
 """
 

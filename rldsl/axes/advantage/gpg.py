@@ -1,8 +1,9 @@
 """Reward minus its group's mean, scaled up by the share of the batch that teaches.
 
 Differs from `group_mean`: a batch of mostly uniform groups does not make a smaller step.
-Exact: α·(R − mean); `scale: mixed` is the paper's α = B/(B − M) with M the responses of groups whose rewards are all
-equal, `nonzero` is verl's α = B / (responses whose reward is not 0). With nothing to teach the advantage is 0.
+Exact: α·(R − mean); `scale: mixed` is the paper's α = B/(B − M) with M the responses of groups whose rewards
+are all equal, `nonzero` is verl's α = B / (responses whose reward is not 0). With nothing to teach the
+advantage is 0.
 Source: GPG (arXiv:2504.02546), the corrected gradient estimate; verl 0.9.1 `compute_gpg_outcome_advantage`.
 """
 

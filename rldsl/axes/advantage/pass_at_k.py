@@ -1,8 +1,9 @@
 """Reward a group for what k attempts reach: a correct response is worth the more, the rarer it is.
 
 Differs from `group_norm`: easy prompts (few wrong responses among G) teach almost nothing.
-Exact, with N responses of which N₋ are wrong: R̄ = 1 − C(N₋, k)/C(N, k), σ = √(R̄(1 − R̄)); a correct one gets (1 − R̄)/σ,
-a wrong one (1 − R̄ − C(N₋ − 1, k − 1)/C(N − 1, k − 1))/σ. σ = 0, or a group of fewer than k, gives 0.
+Exact, with N responses of which N₋ are wrong: R̄ = 1 − C(N₋, k)/C(N, k), σ = √(R̄(1 − R̄)); a correct one gets
+(1 − R̄)/σ, a wrong one (1 − R̄ − C(N₋ − 1, k − 1)/C(N − 1, k − 1))/σ. σ = 0, or a group of fewer than k, gives
+0.
 Source: Pass@k training (arXiv:2508.10751), the analytical advantage.
 """
 

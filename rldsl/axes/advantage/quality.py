@@ -1,9 +1,9 @@
 """After a group-centred estimator: pass more of a group's positive advantage to its better passing responses.
 
 Differs from a quality reward: failing responses are untouched, and the sum over passing ones stays what it was.
-Exact, with P the passing responses, f their factors in (0, 1] and A the incoming advantage: λ = Σ_P A / Σ_P f·A, at most
-`cap`; A' = λ·f·A on P, A elsewhere; then minus the group's mean. A group without both outcomes, or with a passing
-response that the grader gave no factor (0), keeps its advantage.
+Exact, with P the passing responses, f their factors in (0, 1] and A the incoming advantage: λ = Σ_P A / Σ_P
+f·A, at most `cap`; A' = λ·f·A on P, A elsewhere; then minus the group's mean. A group without both outcomes, or
+with a passing response that the grader gave no factor (0), keeps its advantage.
 Source: MiMo-V2.6 technical report, groupwise advantage redistribution (GAR); the cap is unpublished.
 """
 

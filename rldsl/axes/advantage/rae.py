@@ -1,11 +1,11 @@
 """Reward minus a running mean of what the same agent, or role, earned before.
 
-Differs from `group_mean`: in a zero-sum game the siblings' mean is 0 whatever the policy does; each role has its own
-baseline, carried from batch to batch.
-Exact: A = R − b_a for agent a; after the batch, b_a becomes decay·b_a + (1 − decay)·R for each of its n rewards, in one
-step: decay^n·b_a + (1 − decay^n)·mean R. Baselines start at 0.
-Source: SPIRAL (arXiv:2506.24119), role-conditioned advantage estimation; prime-rl `rae` scores before it updates. Taking
-a batch's rewards by their mean (ours) makes the result independent of their order.
+Differs from `group_mean`: in a zero-sum game the siblings' mean is 0 whatever the policy does; each role has
+its own baseline, carried from batch to batch.
+Exact: A = R − b_a for agent a; after the batch, b_a becomes decay·b_a + (1 − decay)·R for each of its n
+rewards, in one step: decay^n·b_a + (1 − decay^n)·mean R. Baselines start at 0.
+Source: SPIRAL (arXiv:2506.24119), role-conditioned advantage estimation; prime-rl `rae` scores before it
+updates. Taking a batch's rewards by their mean (ours) makes the result independent of their order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reward minus the reward of the greedy response to the same prompt.
 
-Differs from `group_mean`: the baseline is one extra response without randomness, so one sample per prompt is enough.
+Differs from `group_mean`: the baseline is one extra response without randomness, so one sample per prompt is
+enough.
 Source: ReMax (arXiv:2310.10505), algorithm 2.
 """
 

@@ -1,8 +1,8 @@
 """Reward from each token on, minus a baseline that is one number per trajectory.
 
 Differs from `gae`: no critic; a reward reaches every token before it in full, and none after it.
-Exact: A_t = Σ_{p≥t} r_p − B_i. The source calls B_i a trajectory-level baseline and does not define it; here it is the
-mean return Σ_p r_p of the prompt's trajectories (ours), or 0 with `baseline: none`.
+Exact: A_t = Σ_{p≥t} r_p − B_i. The source calls B_i a trajectory-level baseline and does not define it; here it
+is the mean return Σ_p r_p of the prompt's trajectories (ours), or 0 with `baseline: none`.
 Source: MiniMax-M2 technical report, return-to-go advantage.
 """
 

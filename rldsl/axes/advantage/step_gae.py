@@ -1,8 +1,8 @@
 """Generalised advantage estimation with one step per marked step of the trajectory.
 
 Differs from `turn_gae`: a step is what was marked as one, and may span several turns or a part of one.
-Exact: δ_m = R_m + γV_{m+1} − V_m with R_m the reward inside step m and V_m the value at its first token;
-A_m = Σ_l (γλ)^l δ_{m+l}; the critic learns A_m + V_m.
+Exact: δ_m = R_m + γV_{m+1} − V_m with R_m the reward inside step m and V_m the value at its first token; A_m =
+Σ_l (γλ)^l δ_{m+l}; the critic learns A_m + V_m.
 Source: StepPO (arXiv:2604.18401), step-level GAE.
 """
 

@@ -1,8 +1,8 @@
 """A learned value where it explains more of the returns than the group's mean does, else the group's mean.
 
 Differs from `gae`: a critic that has learned nothing yet is not used, batch by batch.
-Exact: Var(G_t − V_t) < Var(G_t − mean_g R) over the batch's action tokens → GAE with λ, else R − mean_g R; comparing
-these is comparing explained variances 1 − Var(G − ·)/Var(G). G_t is the reward from token t on.
+Exact: Var(G_t − V_t) < Var(G_t − mean_g R) over the batch's action tokens → GAE with λ, else R − mean_g R;
+comparing these is comparing explained variances 1 − Var(G − ·)/Var(G). G_t is the reward from token t on.
 Source: EVPO (Pan et al., 2026), explained variance as the critic's reliability.
 """
 

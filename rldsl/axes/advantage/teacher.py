@@ -1,7 +1,7 @@
 """The teacher's opinion of every token the student sampled: on-policy distillation as a policy gradient.
 
-Differs from a KL in the loss: the difference of log-probs is a constant coefficient, so its gradient is the policy
-gradient of the reverse KL.
+Differs from a KL in the loss: the difference of log-probs is a constant coefficient, so its gradient is the
+policy gradient of the reverse KL.
 Exact: A_t = α·(log π_T − log π_ref) − (log π_θ − log π_ref), all constants, π_θ at the batch's start; α = 1 is
 log π_T − log π_θ and reads no reference. `return: to_go` sums from the token to the end.
 Source: on-policy distillation (Thinking Machines, 2025); α > 1 with the student's start as ref: ExOPD.

@@ -1,8 +1,8 @@
 """Generalised advantage estimation with one step per turn: all tokens of a turn share its advantage.
 
 Differs from `gae`: the value is read where a turn begins, and λ reaches back turns, not tokens.
-Exact: δ_k = R_k + γV_{k+1} − V_k with R_k the reward inside turn k and V_k the value at its first token;
-A_k = Σ_l (γλ)^l δ_{k+l}; the critic learns A_k + V_k.
+Exact: δ_k = R_k + γV_{k+1} − V_k with R_k the reward inside turn k and V_k the value at its first token; A_k =
+Σ_l (γλ)^l δ_{k+l}; the critic learns A_k + V_k.
 Source: Turn-PPO (arXiv:2512.17008), turn-level advantage estimation.
 """
 

@@ -1,9 +1,11 @@
 """Compare turn k with turn k of its siblings, by the reward from there on.
 
-Differs from `group_norm`: each turn has its own mean and spread, and a turn earns nothing for what came before it.
-Exact: (G_ik − mean_j G_jk) / (std_j G_jk + eps) with G the reward from turn k on; siblings that have no turn k are left
-out, and a turn whose siblings all have one return gives 0.
-Source: StarPO as the handbook tells it; RAGEN's StarPO (arXiv:2504.20073) is trajectory-level: `group_norm` or `gae`.
+Differs from `group_norm`: each turn has its own mean and spread, and a turn earns nothing for what came before
+it.
+Exact: (G_ik − mean_j G_jk) / (std_j G_jk + eps) with G the reward from turn k on; siblings that have no turn k
+are left out, and a turn whose siblings all have one return gives 0.
+Source: StarPO as the handbook tells it; RAGEN's StarPO (arXiv:2504.20073) is trajectory-level: `group_norm` or
+`gae`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Multiply by κ = π_old/μ inside a closed band, and drop the token outside it.
 
-Differs from `tis`: a token whose two probabilities disagree too much teaches nothing, rather than a bounded amount.
+Differs from `tis`: a token whose two probabilities disagree too much teaches nothing, rather than a bounded
+amount.
 Source: Ring-1T (arXiv:2510.18855), IcePop, band 0.5..5.0; Hy3 uses 0.5..4.0.
 """
 

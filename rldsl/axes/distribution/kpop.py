@@ -1,6 +1,7 @@
 """Drop a token on which the two engines' probabilities differ by more than φ nats of binary KL, in either direction.
 
-Differs from `icepop`: judges by the divergence, so a rare token may differ by a large factor and a likely one may not.
+Differs from `icepop`: judges by the divergence, so a rare token may differ by a large factor and a likely one
+may not.
 Exact: 1[KL_B(p‖q) ≤ φ]·1[KL_B(q‖p) ≤ φ], p = π_old and q = μ of the sampled token against all others together.
 Source: KPop in Ling/Ring 2.6; φ is unpublished.
 """

@@ -1,8 +1,11 @@
 """Masked importance sampling: drop what lies outside a closed band of κ = π_old/μ.
 
-Differs from `tis`: what disagrees too much is dropped, not capped. `weight: one` only drops, `kept` also weighs by κ.
-`grain`: κ per token; `product` exp(Σ log κ) or `geometric` exp(mean log κ) over the response, dropped as a whole.
-Source: masked importance sampling (MIS) as in Liu et al., "When speed kills stability" (2025); M2 stacks it on CISPO.
+Differs from `tis`: what disagrees too much is dropped, not capped. `weight: one` only drops, `kept` also weighs
+by κ.
+`grain`: κ per token; `product` exp(Σ log κ) or `geometric` exp(mean log κ) over the response, dropped as a
+whole.
+Source: masked importance sampling (MIS) as in Liu et al., "When speed kills stability" (2025); M2 stacks it on
+CISPO.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class MisPo(Mask):
 EXAMPLES = [
     Example("1.5 and 1/1.5 cancel out: kept", {}, [tokens(1, 1, logp_rollout=[-1.4054651, -0.5945349])],
             {"correction": [[1.0, 1.0]]}),
-    Example("a mean of 0.002 does not", {}, [tokens(1, 1, logp_rollout=[-1.002, -1.002])], {"correction": [[0.0, 0.0]]}),
+    Example("a mean of 0.002 does not", {}, [tokens(1, 1, logp_rollout=[-1.002, -1.002])],
+            {"correction": [[0.0, 0.0]]}),
     Example("3 and 1/3: the tokens are out", {}, [tokens(1, 1, logp_rollout=[-2.0986123, 0.0986123])],
             {"correction": [[0.0, 0.0]]}),
 ]

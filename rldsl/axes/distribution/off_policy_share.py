@@ -1,9 +1,9 @@
 """Bound the share of a batch's responses that older weights sampled: the oldest leave first.
 
 Differs from `max_lag`: bounds how many are old, not how old one may be.
-Exact: a response is off-policy by the age of its oldest token; with n fresh ones, off-policy ones stay from the youngest
-on while their number is at most n·share/(1 − share). Responses of one age stay or leave together (which ones leave is
-ours).
+Exact: a response is off-policy by the age of its oldest token; with n fresh ones, off-policy ones stay from the
+youngest on while their number is at most n·share/(1 − share). Responses of one age stay or leave together
+(which ones leave is ours).
 Source: DeepSeek-V4.1 technical report, bound on the off-policy share (the bound is unpublished).
 """
 

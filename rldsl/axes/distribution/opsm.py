@@ -2,7 +2,8 @@
 
 Differs from `mis`: looks only at negative advantages, and only at one direction of the divergence.
 Exact: 0 where A < 0 and mean_t(log μ − ℓ) > δ over the response, else 1; ℓ is taken at the batch's start.
-Source: off-policy sequence masking in the DeepSeek-V3.2 technical report; TRL 1.16.0 `off_policy_mask_threshold`.
+Source: off-policy sequence masking in the DeepSeek-V3.2 technical report; TRL 1.16.0
+`off_policy_mask_threshold`.
 """
 
 from __future__ import annotations

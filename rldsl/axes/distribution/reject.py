@@ -1,8 +1,9 @@
 """Drop what diverges too far, by an estimate of the KL between trainer and sampler.
 
-Differs from `mis`: the bound is on k1, k2 or k3 of log κ, κ = π_old/μ, of a token or summed, averaged or maximised over the
-response, which is then dropped as a whole.
-Exact: with d = log κ, k1 is d and must lie in ±threshold, k2 is d²/2 and k3 is κ − 1 − d, at most the threshold.
+Differs from `mis`: the bound is on k1, k2 or k3 of log κ, κ = π_old/μ, of a token or summed, averaged or
+maximised over the response, which is then dropped as a whole.
+Exact: with d = log κ, k1 is d and must lie in ±threshold, k2 is d²/2 and k3 is κ − 1 − d, at most the
+threshold.
 Source: rejection sampling of verl 0.9.1 (`rollout_rs`), whose k1 bounds are given as ratios.
 """
 

@@ -1,10 +1,11 @@
 """Truncated importance sampling: multiply by min(κ, cap), κ = π_old/μ.
 
 Differs from `icepop`: a large mismatch is capped, never dropped.
-`grain`: κ per token; `product` exp(Σ log κ) or `geometric` exp(mean log κ) over the response. `batch_normalised` divides by
-the weights' mean over the batch, over tokens or, with the other grains, over responses.
-Source: Yao et al., "Your efficient RL framework secretly brings you off-policy RL training" (2025), TIS; normalisation:
-verl 0.9.1 `rollout_is_batch_normalize`.
+`grain`: κ per token; `product` exp(Σ log κ) or `geometric` exp(mean log κ) over the response.
+`batch_normalised` divides by the weights' mean over the batch, over tokens or, with the other grains, over
+responses.
+Source: Yao et al., "Your efficient RL framework secretly brings you off-policy RL training" (2025), TIS;
+normalisation: verl 0.9.1 `rollout_is_batch_normalize`.
 """
 
 from __future__ import annotations

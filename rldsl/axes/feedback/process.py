@@ -1,6 +1,7 @@
 """Add the rewards that single turns or steps earned, each on the last token of its unit.
 
-Differs from `verify`: judges the way, not only the result. Needs an advantage that reads a reward at every token.
+Differs from `verify`: judges the way, not only the result. Needs an advantage that reads a reward at every
+token.
 Source: MiniMax-M2 technical report, r_t = α·r_process + β·r_speed + r_perf; Step-GRPO.
 """
 

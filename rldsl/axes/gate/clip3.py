@@ -1,8 +1,9 @@
 """Three bounds: two for negative advantages, one for positive ones.
 
-Differs from `clip`: a negative advantage's ratio is bounded from above as well, so its term cannot fall without end.
-Exact: A ≥ 0: min(r, 1 + pos_high)·A; A < 0: max(min(rA, max(r, 1 − neg_low)·A), neg_high·A), where neg_high bounds r itself.
-The published system takes current / rollout; its three values are unpublished.
+Differs from `clip`: a negative advantage's ratio is bounded from above as well, so its term cannot fall without
+end.
+Exact: A ≥ 0: min(r, 1 + pos_high)·A; A < 0: max(min(rA, max(r, 1 − neg_low)·A), neg_high·A), where neg_high
+bounds r itself. The published system takes current / rollout; its three values are unpublished.
 Source: HisPO in LongCat-Flash-Prover; dual clip: arXiv:1912.09729.
 """
 

@@ -1,10 +1,10 @@
 """PPO's clip, and no gradient for the few tokens whose likelihood and advantage rise together most.
 
-Differs from `kl_cov`: the chosen tokens are silenced, not held. They are chosen over the whole update, never over a
-part of it.
-Exact: cov_t = (A_t − mean A)(ℓ_t − mean ℓ) over the update's tokens; of the tokens with cov in the open `band` that PPO
-does not clip itself, the max(1, ⌊fraction·N⌋) with the largest cov give 0 (the paper draws them at random; taking the
-largest needs no random numbers). Tokens of equal cov go together or not at all.
+Differs from `kl_cov`: the chosen tokens are silenced, not held. They are chosen over the whole update, never
+over a part of it.
+Exact: cov_t = (A_t − mean A)(ℓ_t − mean ℓ) over the update's tokens; of the tokens with cov in the open `band`
+that PPO does not clip itself, the max(1, ⌊fraction·N⌋) with the largest cov give 0 (the paper draws them at
+random; taking the largest needs no random numbers). Tokens of equal cov go together or not at all.
 Source: Clip-Cov (arXiv:2505.22617); verl 0.9.1 `clip_cov`.
 """
 
@@ -12,7 +12,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from rldsl.algebra.expr import UPDATE, Expr, above, between, both, clip, ge, le, maximum, mean, minimum, sg, total, where
+from rldsl.algebra.expr import (
+    UPDATE,
+    Expr,
+    above,
+    between,
+    both,
+    clip,
+    ge,
+    le,
+    maximum,
+    mean,
+    minimum,
+    sg,
+    total,
+    where,
+)
 from rldsl.algebra.variables import TOKENS
 from rldsl.axes.base import Gate, around_one
 from rldsl.axes.choice import Example
@@ -44,5 +59,5 @@ def _rows() -> list[dict]:
             for a, x in ((3.0, -1.0), (-1.0, -3.0), (-1.0, -2.0), (-1.0, -2.0))]
 
 
-EXAMPLES = [Example("covariances 3, 1, 0, 0: the largest is silenced", {"fraction": 0.25, "band": Band(0.5, 5.0)}, _rows(),
-                    {"gradient": [[0.0], [0.25], [0.25], [0.25]]})]
+EXAMPLES = [Example("covariances 3, 1, 0, 0: the largest is silenced",
+                    {"fraction": 0.25, "band": Band(0.5, 5.0)}, _rows(), {"gradient": [[0.0], [0.25], [0.25], [0.25]]})]

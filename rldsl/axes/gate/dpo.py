@@ -1,7 +1,8 @@
 """Prefer one response to another, relative to how much the reference prefers it.
 
 Differs from `simpo`: reads a reference policy, and sums over tokens, so long responses can move further.
-Exact: log σ(β·(Δ_chosen − Δ_rejected)), Δ = Σ_t(ℓ − log π_ref) per response; with `sequence_mean` the mean over pairs.
+Exact: log σ(β·(Δ_chosen − Δ_rejected)), Δ = Σ_t(ℓ − log π_ref) per response; with `sequence_mean` the mean over
+pairs.
 Source: DPO (arXiv:2305.18290), equation 7.
 """
 

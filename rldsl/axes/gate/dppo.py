@@ -1,9 +1,10 @@
 """Mask a token by how far its probability has moved, not by its ratio, and only where it moves further away.
 
 Differs from `clip`: a rare token may double its probability, a likely one may not move by the same ratio.
-Exact: sg(r)·M·A·ℓ with p = e^ℓ and q = p/r. `tv: δ`: p − q ≤ δ where A > 0, q − p ≤ δ elsewhere. `kl: δ`: binary
-KL(q‖p) ≤ δ, or p has moved against the advantage. Give one of the two.
-Source: DPPO (arXiv:2602.04879), binary TV and KL; verl 0.9.1 `dppo_tv`, `dppo_kl` (which also truncate r at 20).
+Exact: sg(r)·M·A·ℓ with p = e^ℓ and q = p/r. `tv: δ`: p − q ≤ δ where A > 0, q − p ≤ δ elsewhere. `kl: δ`:
+binary KL(q‖p) ≤ δ, or p has moved against the advantage. Give one of the two.
+Source: DPPO (arXiv:2602.04879), binary TV and KL; verl 0.9.1 `dppo_tv`, `dppo_kl` (which also truncate r at
+20).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A bonus for the policy's entropy at every position.
 
 Differs from `kl`: needs no other policy; keeps the distribution wide rather than near something.
-With a `target` the bonus acts only where the batch before was no wider than the target, and its coefficient moves by
-`step` a batch, up at or below the target and down above it, between `least` and `most`.
-Source: Williams and Peng (1991); PPO (arXiv:1707.06347), equation 9; the target: adaptive entropy of TRL 1.16.0.
+With a `target` the bonus acts only where the batch before was no wider than the target, and its coefficient
+moves by `step` a batch, up at or below the target and down above it, between `least` and `most`.
+Source: Williams and Peng (1991); PPO (arXiv:1707.06347), equation 9; the target: adaptive entropy of TRL
+1.16.0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Maximise the geometric mean of a response's token ratios, each clipped in log space.
 
 Differs from `clip`: one outlier moves a geometric mean little; the term has one value per response.
-Exact: exp(mean_t s·min(s·d, s·clip(d, −low, high)))·A, d = log r per token, s = sign(A), A the response's mean advantage.
+Exact: exp(mean_t s·min(s·d, s·clip(d, −low, high)))·A, d = log r per token, s = sign(A), A the response's mean
+advantage.
 Source: GMPO (arXiv:2507.20673); bounds e^−0.4 and e^0.4.
 """
 

@@ -1,8 +1,8 @@
 """Lead a pair's log-ratio margin to a fixed value, instead of ever further.
 
 Differs from `dpo`: a squared loss, so a preference that never fails does not push the margin to infinity.
-Exact: −(Δ_chosen − Δ_rejected − 1/(2τ))²; `length: mean` takes Δ = mean_t(ℓ − log π_ref), `sum` is the paper's Σ_t. With
-`sequence_mean` the mean over pairs.
+Exact: −(Δ_chosen − Δ_rejected − 1/(2τ))²; `length: mean` takes Δ = mean_t(ℓ − log π_ref), `sum` is the paper's
+Σ_t. With `sequence_mean` the mean over pairs.
 Source: IPO (arXiv:2310.12036), equation 17; the mean over tokens: TRL 1.16.0.
 """
 

@@ -1,11 +1,12 @@
 """Hold the policy near another one with a KL penalty in the loss.
 
-Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled token:
-k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio, with or
-without its gradient, to correct for off-policy samples. With a `target` the coefficient is multiplied after each batch by
-1 + clip(KL/target − 1, ±0.2)·n/horizon, KL the mean over its n responses of their tokens' mean.
-Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence" (2020);
-the target: Ziegler et al. (arXiv:1909.08593), section 2.2.
+Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled
+token: k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio,
+with or without its gradient, to correct for off-policy samples. With a `target` the coefficient is multiplied
+after each batch by 1 + clip(KL/target − 1, ±0.2)·n/horizon, KL the mean over its n responses of their tokens'
+mean.
+Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence"
+(2020); the target: Ziegler et al. (arXiv:1909.08593), section 2.2.
 """
 
 from __future__ import annotations

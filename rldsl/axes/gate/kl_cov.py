@@ -1,8 +1,8 @@
 """Hold back the few tokens whose likelihood and advantage rise together most with a penalty on their log-ratio.
 
 Differs from `clip_cov`: nothing is clipped, and the chosen tokens still teach.
-Exact: r·A, minus coef·|log r| on the max(1, ⌊fraction·N⌋) tokens of the largest cov_t = (A_t − mean A)(ℓ_t − mean ℓ), all
-over the update's tokens. Tokens of equal cov go together or not at all.
+Exact: r·A, minus coef·|log r| on the max(1, ⌊fraction·N⌋) tokens of the largest cov_t = (A_t − mean A)(ℓ_t −
+mean ℓ), all over the update's tokens. Tokens of equal cov go together or not at all.
 Source: KL-Cov (arXiv:2505.22617); verl 0.9.1 `kl_cov`.
 """
 

@@ -1,8 +1,9 @@
 """Judge each response by itself, good or bad, against the usual distance from the reference.
 
 Differs from `dpo`: needs no pairs; a response is good or bad, and gains and losses saturate.
-Exact: w·(σ(s) − 1) with s = β·(Δ − z) and w = desirable for a good response, s = β·(z − Δ) and w = undesirable for a bad
-one; Δ = Σ_t(ℓ − log π_ref), z = sg(max(0, mean of Σ(log π_θ − log π_ref) of mismatched responses over the update)).
+Exact: w·(σ(s) − 1) with s = β·(Δ − z) and w = desirable for a good response, s = β·(z − Δ) and w = undesirable
+for a bad one; Δ = Σ_t(ℓ − log π_ref), z = sg(max(0, mean of Σ(log π_θ − log π_ref) of mismatched responses over
+the update)).
 Source: KTO (arXiv:2402.01306), equations 7 and 8; TRL 1.16.0 `kto`.
 """
 

@@ -1,7 +1,7 @@
 """GSPO's clipped term times the response's length.
 
-Differs from `clip`: under `sequence_mean` a long response weighs more, which undoes the bias of a length-normalised
-ratio towards short ones.
+Differs from `clip`: under `sequence_mean` a long response weighs more, which undoes the bias of a
+length-normalised ratio towards short ones.
 Exact: min(rA, clip(r, 1 − low, 1 + high)·A)·T_i, with a `sequence` ratio.
 Source: LUSPO as in TRL 1.16.0 (`loss_type: luspo`); bounds as in GSPO (arXiv:2507.18071).
 """

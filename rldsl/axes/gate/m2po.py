@@ -1,8 +1,8 @@
 """Drop the tokens that have moved furthest, until the mean squared log-ratio of those left is small.
 
 Differs from `clip`: the bound is on the update as a whole, so a token far away may stay while few others moved.
-Exact: a token stays if the mean of (log r)² over the update's tokens that moved no further than it is at most τ; the term
-is r·A. Tokens that moved equally far go together.
+Exact: a token stays if the mean of (log r)² over the update's tokens that moved no further than it is at most
+τ; the term is r·A. Tokens that moved equally far go together.
 Source: M2PO (arXiv:2510.01161), second-moment constraint; AReaL 1.0.4 `m2_threshold`.
 """
 

@@ -1,8 +1,9 @@
 """Punish the squared log-ratio to the policy that the update began from.
 
 Differs from `kl`: the square of the log-ratio itself, as mirror descent with a KL regulariser leads to.
-Exact: `token` −τ·(log r)² on every token, r the recipe's ratio; `response` −(τ/2)·(Σ_t log r)² once per response, placed on
-its last token, so that `sequence_sum` gives the mean over responses. Without a ratio log r is ℓ − log π_old.
+Exact: `token` −τ·(log r)² on every token, r the recipe's ratio; `response` −(τ/2)·(Σ_t log r)² once per
+response, placed on its last token, so that `sequence_sum` gives the mean over responses. Without a ratio log r
+is ℓ − log π_old.
 Source: Kimi k1.5 (arXiv:2501.12599) (response, ratio none); Kimi K2.5 technical report (token).
 """
 

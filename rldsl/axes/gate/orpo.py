@@ -1,8 +1,9 @@
 """Imitate the preferred responses, and raise their odds over the others'.
 
 Differs from `dpo`: no reference policy; likelihood and preference are learned at once.
-Exact: mean of ℓ over all chosen tokens of the update, plus λ times the mean over pairs of log σ(log odds_chosen − log
-odds_rejected), odds = P/(1 − P), P = exp(mean ℓ). Stated for `sequence_mean`, whose weights it cancels in the first part.
+Exact: mean of ℓ over all chosen tokens of the update, plus λ times the mean over pairs of log σ(log odds_chosen
+− log odds_rejected), odds = P/(1 − P), P = exp(mean ℓ). Stated for `sequence_mean`, whose weights it cancels in
+the first part.
 Source: ORPO (arXiv:2403.07691), equations 4 to 7; λ = 0.1.
 """
 

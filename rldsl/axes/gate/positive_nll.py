@@ -1,7 +1,7 @@
 """Imitate the correct responses as well: their tokens' mean log-likelihood is added.
 
-Differs from `entropy` and `kl`: pulls towards what worked, and is averaged over the tokens of correct responses alone, not
-with the recipe's reduction.
+Differs from `entropy` and `kl`: pulls towards what worked, and is averaged over the tokens of correct responses
+alone, not with the recipe's reduction.
 Exact: coef · (Σ over tokens of correct responses of ℓ) / (their number) over the whole update; 0 without any.
 Source: VAPO (arXiv:2504.05118), positive-example language-model loss (coefficient 0.1).
 """

@@ -1,7 +1,8 @@
 """A smooth gate: the gradient fades as the ratio leaves 1, without a bound at which it ends.
 
 Differs from `clip`: just beyond a clip bound a token still teaches, far beyond it hardly does.
-Exact: (4/τ)·σ(τ(r − 1))·A with τ by the sign of A; the gradient on ℓ is 4p(1 − p)·r·A, p = σ(τ(r − 1)), which is A at r = 1.
+Exact: (4/τ)·σ(τ(r − 1))·A with τ by the sign of A; the gradient on ℓ is 4p(1 − p)·r·A, p = σ(τ(r − 1)), which
+is A at r = 1.
 Source: SAPO (arXiv:2511.20347), soft adaptive policy optimization; τ = 1.0 and 1.05.
 """
 

@@ -1,7 +1,7 @@
 """Drop every token whose ratio left the closed band for its advantage's sign.
 
-Differs from `double_sided`: two bands, written as values of r itself, one for what is pushed up and one for what is
-pushed down.
+Differs from `double_sided`: two bands, written as values of r itself, one for what is pushed up and one for
+what is pushed down.
 Exact: sg(r)·M·A·ℓ, M = 1[A ≥ 0 and r in pos, or A < 0 and r in neg].
 Source: MiMo-V2.6 technical report; both bands start at 0.2..5.0. How they adapt to entropy is unpublished.
 """

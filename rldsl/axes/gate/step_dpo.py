@@ -1,7 +1,9 @@
 """Prefer one continuation to another from the step at which they part.
 
-Differs from `dpo`: only the tokens of each response's last marked step are compared; what stands before it is shared.
-Exact: log σ(β·(Δ_chosen − Δ_rejected)), Δ = Σ(ℓ − log π_ref) over the last step; with `sequence_mean` the mean over pairs.
+Differs from `dpo`: only the tokens of each response's last marked step are compared; what stands before it is
+shared.
+Exact: log σ(β·(Δ_chosen − Δ_rejected)), Δ = Σ(ℓ − log π_ref) over the last step; with `sequence_mean` the mean
+over pairs.
 Source: Step-DPO (arXiv:2406.18629), equation 2.
 """
 

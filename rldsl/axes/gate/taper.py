@@ -1,7 +1,8 @@
 """Learn from good trajectories in full, however off-policy, and from bad ones only as far as they are still likely.
 
 Differs from `discard`: nothing is dropped; only a bad trajectory's weight fades with its probability.
-Exact: w·A·ℓ, w = 1 where A ≥ 0, else sg(min(r_trajectory, 1)); r_trajectory is the product of the response's ratios.
+Exact: w·A·ℓ, w = 1 where A ≥ 0, else sg(min(r_trajectory, 1)); r_trajectory is the product of the response's
+ratios.
 Source: TOPR (arXiv:2503.14286), tapered off-policy REINFORCE.
 """
 

@@ -1,6 +1,7 @@
 """Weight 1 for every token: A·ℓ, whatever the ratio.
 
-Differs from `none`: does not weigh by the ratio where there is one; masks on the distribution axis decide what teaches.
+Differs from `none`: does not weigh by the ratio where there is one; masks on the distribution axis decide what
+teaches.
 Source: MIS-PO in Step 3.5 Flash, where kept samples count as on-policy.
 """
 

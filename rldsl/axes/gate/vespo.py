@@ -1,8 +1,8 @@
 """Weigh a response by a smooth kernel of its importance weight, which is 1 at w = 1 and falls on both sides.
 
 Differs from `clip`: no bound and no length normalisation; each sign of the advantage has its own kernel.
-Exact: sg(φ(w))·A·ℓ, φ(w) = e^λ·w^k·e^{−λw}, w the product of the response's ratios with log w held in [log 1e-8, 20];
-k and λ by the sign of A.
+Exact: sg(φ(w))·A·ℓ, φ(w) = e^λ·w^k·e^{−λw}, w the product of the response's ratios with log w held in [log
+1e-8, 20]; k and λ by the sign of A.
 Source: VESPO (arXiv:2602.10693); TRL 1.16.0 `vespo`, whose defaults these are.
 """
 

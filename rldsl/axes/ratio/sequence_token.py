@@ -1,7 +1,7 @@
 """The response's geometric-mean ratio as the value, each token's own gradient.
 
-Differs from `sequence`: value and clipping are the same, but a token's gradient is weighed by its own advantage, which
-may differ inside the response.
+Differs from `sequence`: value and clipping are the same, but a token's gradient is weighed by its own
+advantage, which may differ inside the response.
 Exact: sg(s_i)·exp(ℓ − sg(ℓ)), s_i = exp(mean_t(ℓ − log π_denominator)).
 Source: GSPO (arXiv:2507.18071), GSPO-token.
 """

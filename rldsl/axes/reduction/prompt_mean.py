@@ -1,7 +1,7 @@
 """Mean over the tokens of a response, over the responses of a prompt, then over prompts.
 
-Differs from `response_mean`: prompts weigh the same also where their groups differ in size; with equal groups the two
-are one.
+Differs from `response_mean`: prompts weigh the same also where their groups differ in size; with equal groups
+the two are one.
 Source: MiMo-V2.6 technical report, prompt-mean aggregation.
 """
 

@@ -1,6 +1,7 @@
 """Sum over all action tokens of the update: no mean at all.
 
-Differs from `sequence_sum`: the step grows with the number of responses, so the learning rate must know the batch.
+Differs from `sequence_sum`: the step grows with the number of responses, so the learning rate must know the
+batch.
 Source: `token-sum` of verl 0.9.1; the sum that Tinker's losses return.
 """
 

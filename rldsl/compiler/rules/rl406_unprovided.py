@@ -25,7 +25,8 @@ WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that reads what nobody writes."""
     for node in recipe.nodes():
-        missing = [f"`{name}`" for name in sorted(reads(recipe, node)) if not provided(name) and mentions(recipe, node, name)]
+        unknown = [name for name in sorted(reads(recipe, node)) if not provided(name)]
+        missing = [f"`{name}`" for name in unknown if mentions(recipe, node, name)]
         missing += [f"{unit}s" for unit in sorted(_units(recipe, node))]
         if missing:
             yield clash(

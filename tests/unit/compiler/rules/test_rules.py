@@ -166,7 +166,8 @@ def test_every_file_is_a_rule_that_explains_itself():
         assert rule.__module__.endswith(file.stem) and rule.__doc__
 
 
-EVERYDAY = {"step", "turn", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject", "discard", "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy"}
+EVERYDAY = {"step", "turn", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject", "discard",
+            "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy"}
 """Names of choices that are words of the trade too."""
 
 
