@@ -76,16 +76,16 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
 def _require(objective: Objective, batch: BatchFile, path: str) -> None:
     """Every quantity that a formula reads must be given for every response, and every state that is given be known."""
     rows, grains = batch.rows(), objective.grains()
+    if (PAIR in grains) != bool(batch.pairs):
+        needs, has = ("pairs", "responses") if PAIR in grains else ("responses", "pairs")
+        raise RecipeError([at("RL205", f"{path} gives {has}, and the recipe's objective is over {needs}", None,
+                              fix=f"give `{needs}`")])
     reads = objective.reads() - ({CHOSEN.name} if batch.pairs else set())
     wanted = [name for name in (*PER_TOKEN, *PER_RESPONSE) if name in reads]
     wanted += dict.fromkeys(label for grain, labels in MADE_OF.items() if grain in grains for label in labels)
     problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
                    fix=f"give `{name}`, one {'number' if name in PER_RESPONSE else 'entry per action token'}")
                 for name in wanted for i, r in enumerate(rows) if getattr(r, name) is None]
-    if (PAIR in grains) != bool(batch.pairs):
-        needs, has = ("pairs", "responses") if PAIR in grains else ("responses", "pairs")
-        problems.append(at("RL205", f"{path} gives {has}, and the recipe's objective is over {needs}", None,
-                           fix=f"give `{needs}`"))
     problems += _scores(objective, batch, path)
     known = {(c.choice, c.name) for c in objective.state}
     problems += [at("RL205", f"{path}: nothing carries the state `{choice}.{name}`", None, fix="leave it out")

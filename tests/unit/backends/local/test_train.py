@@ -30,6 +30,7 @@ SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0}, None)
 OPTIONS = UpdateOptions(("logp_current",), None, True, True, True, False)
 ONE, ZERO = a.Const(1.0), a.Const(0.0)
 WHOLE = (LOGP - a.mean(LOGP, "update")) * ADVANTAGE
+WHOLE_ORDER = a.where(a.le(a.above(ADVANTAGE * a.sg(LOGP), "update"), 3), 0.0, ADVANTAGE * LOGP)
 WHOLE_MASK = a.where(a.gt(a.sg(LOGP), a.mean(a.sg(LOGP), "update")), RATIO * ADVANTAGE, 0.0)
 
 
@@ -88,7 +89,7 @@ def test_the_step_is_the_gradient_of_the_reference_evaluator() -> None:
     assert tally.means()["grad_norm"] == pytest.approx(float(expected.norm()), rel=1e-5)
 
 
-@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK])
+@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK, WHOLE_ORDER])
 @pytest.mark.parametrize("micro, balance", [(8, True), (16, True), (16, False), (1, False)])
 def test_no_split_changes_the_step(policy: a.Expr, micro: int, balance: bool) -> None:
     made = objective(policy, (Named("kl", -0.1 * (a.ratio_of(LOGP_OLD - LOGP) - 1 - LOGP_OLD + LOGP)),))
