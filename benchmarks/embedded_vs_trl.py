@@ -12,6 +12,7 @@ alternate between the variants, so that a busy machine slows all. Reported are m
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -103,7 +104,7 @@ class Clock:
     def report(self) -> None:
         """Print the medians of what the steps after the first ones took."""
         marks = self.marks[WARM - 1:]
-        print(json.dumps([statistics.median(after[i] - before[i] for before, after in zip(marks, marks[1:]))
+        print(json.dumps([statistics.median(after[i] - before[i] for before, after in itertools.pairwise(marks))
                           for i in range(2)]))
 
 

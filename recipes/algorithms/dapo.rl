@@ -15,8 +15,8 @@ recipe dapo extends grpo {
   optim { adamw(lr: 1e-6), updates_per_batch: 16, warmup_steps: 20 }
 
   profile toy {
-    feedback = verify(exact) + overlong(max: 4, buffer: 1)
-    sampling = group(8, max_tokens: 4) | keep(mixed, max_rounds: 10, exhausted: short_batch)
-    optim { adamw(lr: 1e-3), updates_per_batch: 2, warmup_steps: 0 }
+    feedback = verify(exact) + overlong(max: 6, buffer: 1)
+    sampling = group(8, max_tokens: 6) | keep(mixed, max_rounds: 10, exhausted: short_batch)
+    optim { adamw(lr: 5e-4), updates_per_batch: 2, warmup_steps: 0 }
   }
 }

@@ -18,7 +18,7 @@ recipe dis extends grpo {
   profile toy {
     distribution = on_policy
     system       = sync on colocated
-    optim   { adamw(lr: 1e-3) }
+    optim   { adamw(lr: 5e-4) }
     cluster { local }
   }
 }

@@ -16,11 +16,11 @@ recipe grpo {
 
   profile toy {
     feedback = verify(exact)
-    sampling = group(8, max_tokens: 4)
-    model    { policy: "toy:llama-2x64", warm_start: 150 }
-    data     { train: "toy:addition", prompts: 16 }
-    optim    { adamw(lr: 1e-3) }
-    budget   { steps: 30 }
-    evaluate { "toy:addition", every: 15, problems: 100 }
+    sampling = group(8, max_tokens: 6)
+    model    { policy: "toy:llama-2x64", warm_start: 115 }
+    data     { train: "toy:reverse", prompts: 16 }
+    optim    { adamw(lr: 5e-4) }
+    budget   { steps: 40 }
+    evaluate { "toy:reverse", samples: 4, every: 20, problems: 100 }
   }
 }

@@ -11,5 +11,5 @@ recipe icepop extends grpo {
   data  { prompts: 64 }
   optim { adamw(lr: 1e-6), updates_per_batch: 4 }
 
-  profile toy { optim { adamw(lr: 1e-3) } }
+  profile toy { optim { adamw(lr: 5e-4) } }
 }

@@ -16,9 +16,9 @@ recipe ppo extends grpo {
 
   profile toy {
     feedback = verify(exact) + kl_in_reward(0.02)
-    sampling = single(max_tokens: 4)
+    sampling = single(max_tokens: 6)
     data   { prompts: 128 }
-    optim  { adamw(lr: 1e-3), updates_per_batch: 4 }
-    critic { adamw(lr: 3e-3), warmup_steps: 2 }
+    optim  { adamw(lr: 5e-4), updates_per_batch: 4 }
+    critic { adamw(lr: 2e-3), warmup_steps: 2 }
   }
 }

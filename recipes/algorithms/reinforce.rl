@@ -13,7 +13,7 @@ recipe reinforce extends grpo {
   data { prompts: 1024 }
 
   profile toy {
-    sampling = single(max_tokens: 4)
+    sampling = single(max_tokens: 6)
     data { prompts: 128 }
   }
 }

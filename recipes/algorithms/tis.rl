@@ -9,5 +9,5 @@ recipe tis extends grpo {
 
   optim { adamw(lr: 1e-6), updates_per_batch: 4 }
 
-  profile toy { optim { adamw(lr: 1e-3) } }
+  profile toy { optim { adamw(lr: 5e-4) } }
 }

@@ -237,21 +237,29 @@ class _Tape:
         return [(TOKEN, by_arg), (TOKEN, [x if end else 0.0 for x, end in zip(g, last, strict=True)])]
 
 
+def _sum(x: list[float]) -> float:
+    """The correctly rounded sum; what is not finite adds up as floating-point numbers do."""
+    try:
+        return math.fsum(x)
+    except (ValueError, OverflowError):
+        return sum(x)
+
+
 def _mean(x: list[float]) -> float:
     if not x:
         return 0.0
-    return x[0] if min(x) == max(x) else math.fsum(x) / len(x)
+    return x[0] if min(x) == max(x) else _sum(x) / len(x)
 
 
 def _std(x: list[float], fewer: int) -> float:
     if len(x) <= fewer or max(x) - min(x) <= ROUNDING * max(map(abs, x)):
         return 0.0
     m = _mean(x)
-    return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - fewer))
+    return math.sqrt(_sum([(v - m) ** 2 for v in x]) / (len(x) - fewer))
 
 
 REDUCTIONS: dict[str, Callable[[list[float]], float]] = {
-    "sum": math.fsum, "mean": _mean, "count": lambda x: float(len(x)),
+    "sum": _sum, "mean": _mean, "count": lambda x: float(len(x)),
     "std": lambda x: _std(x, 0), "std_sample": lambda x: _std(x, 1),
     "max": lambda x: max(x, default=0.0), "min": lambda x: min(x, default=0.0),
 }

@@ -33,6 +33,8 @@ class Segments:
 
     def sum(self, x: Tensor) -> Tensor:
         """Sum of each unit, the same for every order of its members. [members] → [units]."""
+        if not self.units or not len(x):
+            return torch.zeros_like(self.counts)
         if not self.in_order:
             order = torch.argsort(x, stable=True)
             x = x[order[torch.argsort(self.index[order], stable=True)]]

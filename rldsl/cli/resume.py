@@ -11,7 +11,7 @@ from .shared.output import add_format
 def add(subparsers: argparse._SubParsersAction) -> None:
     """Declares the command's arguments."""
     parser = subparsers.add_parser("resume", help=__doc__, description=__doc__)
-    parser.add_argument("folder", metavar="RUN", type=Path, help="the run's folder, such as runs/grpo-20260101-120000-1a2b")
+    parser.add_argument("folder", metavar="RUN", type=Path, help="the run's folder, as `rldsl run` named it")
     add_format(parser)
 
 

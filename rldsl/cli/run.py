@@ -50,4 +50,8 @@ def run(args: argparse.Namespace) -> int:
         (folder / PROJECT).write_text(str(root.resolve()), encoding="utf-8")
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
-    return train(read_plan(folder / PLAN), folder, root, args, resume=False)
+    try:
+        return train(read_plan(folder / PLAN), folder, root, args, resume=False)
+    except RecipeError:
+        shutil.rmtree(folder)  # nothing has been trained
+        raise

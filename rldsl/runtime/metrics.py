@@ -36,8 +36,10 @@ STEP_SECONDS = Metric("step_seconds", "s/step", "number", "wall-clock seconds of
 STANDARD = (REWARD, HELD_OUT, GRAD_NORM, UNIFORM, TRUNCATED, UNSCORED, KEPT, LENGTH, LOSS, ENTROPY,
             TOKENS_PER_SECOND, STEP_SECONDS)
 DETAILS = (
-    Metric("correct/mean", "correct", "number", "mean score of the verifiable term over scored responses, before filters"),
-    Metric("reward/shaped", "shaped reward", "number", "mean reward with shaping, over the responses in the statistics"),
+    Metric("correct/mean", "correct", "number",
+           "mean score of the verifiable term over scored responses, before filters"),
+    Metric("reward/shaped", "shaped reward", "number",
+           "mean reward with shaping, over the responses in the statistics"),
     Metric("groups/generated", "groups generated", "number", "prompts sampled for the batch, refills included"),
     Metric("groups/kept", "groups kept", "number", "prompts that reach the advantage"),
     Metric("groups/rounds", "rounds", "number", "sampling rounds for the batch"),

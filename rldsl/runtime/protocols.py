@@ -5,7 +5,7 @@ One object may be both; then the weights are shared and publishing them moves no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,18 +16,26 @@ from .trajectory import Request, SamplingOptions, Trajectory
 
 
 @dataclass(frozen=True)
+class Cutting:
+    """How rows are cut into micro-batches: at most `micro_tokens` computed tokens each (none: one piece), of equal
+    cost (`balance`) or in order, with a prompt computed once for its responses (`share_prompts`) or for each."""
+
+    micro_tokens: int | None
+    balance: bool
+    share_prompts: bool
+
+
+@dataclass(frozen=True)
 class UpdateOptions:
     """How an update is computed. Nothing here changes its result, only what it costs.
 
-    `wants` are the quantities of the current policy that the terms read; `micro_tokens` bounds the computed tokens
-    of one forward and backward; `skip_zero_rows` leaves out responses whose advantages are all 0.
+    `wants` are the quantities of the current policy that the terms read, from `one_forward` or from one each;
+    `skip_zero_rows` leaves out responses whose advantages are all 0.
     """
 
     wants: tuple[str, ...]
-    micro_tokens: int | None
+    cutting: Cutting
     one_forward: bool
-    share_prompts: bool
-    balance: bool
     skip_zero_rows: bool
 
 
@@ -64,10 +72,10 @@ class TrainEngine(Protocol):
     math: Math
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
-                 options: Mapping[str, object]) -> dict[str, object]:
+                 cutting: Cutting) -> dict[str, object]:
         """The wanted quantities under a named policy (current, old, ref): columns over all action tokens."""
 
-    def values(self, rows: Sequence[Trajectory], options: Mapping[str, object]) -> object:
+    def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> object:
         """The critic's value before each action token: a column."""
 
     def update(self, job: UpdateJob) -> Tally:

@@ -17,6 +17,7 @@ from .errors import RunError
 from .metrics import LENGTH, REWARD
 from .metrics import TRUNCATED as TRUNCATED_SHARE
 from .metrics import UNSCORED as UNSCORED_SHARE
+from .protocols import Cutting
 from .run import Run
 from .scoring import ScoreItem
 from .trajectory import Request, SamplingOptions, Trajectory
@@ -31,6 +32,11 @@ def sampling_options(node: Node) -> SamplingOptions:
     return SamplingOptions(**{**given, "stop": tuple(given.get("stop", ()))})
 
 
+def cutting(node: Node) -> Cutting:
+    """How a training-side node says its rows are cut."""
+    return Cutting(node.options["micro_tokens"], node.options["balance"], node.options["share_prompts"])
+
+
 def sample(run: Run, work: Work, node: Node) -> None:
     """Draws `work.wanted` prompts and has each answered by the declared number of siblings."""
     run.progress.ledger, draws = run.progress.ledger.take(work.wanted)
@@ -38,7 +44,8 @@ def sample(run: Run, work: Work, node: Node) -> None:
     run.progress.groups += len(draws)
     work.draws = {first + i: draw for i, draw in enumerate(draws)}
     work.problems = {group: run.data.problem(draw.row) for group, draw in work.draws.items()}
-    requests = [Request(group, draw.row, run.data.tokens(draw.row), siblings) for group, draw in work.draws.items()]
+    requests = [Request(group, work.draws[group].row, run.data.encode(problem.prompt), siblings)
+                for group, problem in work.problems.items()]
     found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
     require_groups(requests, found)
     work.trajectories, work.table = found, table_of(run, found)
@@ -127,11 +134,14 @@ def _count_dropped(work: Work, stays: Sequence[float]) -> None:
 
 def logprob(run: Run, work: Work, node: Node) -> None:
     """Quantities under a named policy, computed by the trainer."""
-    found = run.trainer.logprobs(node.options["policy"], work.rows(), node.options["wants"], node.options)
+    rows, wants = work.rows(), node.options["wants"]
+    none = {name: run.trainer.math.column([]) for name in wants}
+    found = run.trainer.logprobs(node.options["policy"], rows, wants, cutting(node)) if rows else none
     work.table = work.table.with_columns(**{name: Value(TOKEN, column) for name, column in found.items()})
 
 
 def value(run: Run, work: Work, node: Node) -> None:
     """The critic's values, as they are before the batch is trained."""
-    found = run.trainer.values(work.rows(), node.options)
+    rows = work.rows()
+    found = run.trainer.values(rows, cutting(node)) if rows else run.trainer.math.column([])
     work.table = work.table.with_columns(**{VALUE.name: Value(TOKEN, found)})

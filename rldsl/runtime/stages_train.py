@@ -18,6 +18,7 @@ from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
 from .settle import carry, settle, weigh, with_state
+from .stages_data import cutting
 from .work import LEFT, RESPONSES, TRAINED, Work
 
 CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
@@ -88,8 +89,7 @@ def update(run: Run, work: Work, node: Node) -> None:
 def update_options(node: Node) -> UpdateOptions:
     """How the node says its updates are computed."""
     o = node.options
-    return UpdateOptions(tuple(o["wants"]), o["micro_tokens"], o["one_forward"], o["share_prompts"], o["balance"],
-                         o["skip_zero_rows"])
+    return UpdateOptions(tuple(o["wants"]), cutting(node), o["one_forward"], o["skip_zero_rows"])
 
 
 def cuts(table: Batch, groups: Sequence[int], count: int, epochs: int, seed: str) -> Iterator[Batch]:

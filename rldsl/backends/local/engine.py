@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -13,7 +13,7 @@ from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.protocols import UpdateJob
+from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
@@ -23,6 +23,7 @@ from .sampler import sample
 from .terms import prepare
 from .train_critic import CriticTrainer, critic_step
 from .train_optimizer import OptimizerSpec, Stepper
+from .train_pieces import measured
 from .train_policy import PolicyTrainer, policy_step
 
 POLICY, OPTIMIZER, CRITIC, CRITIC_OPTIMIZER = "policy.pt", "optimizer.pt", "critic.pt", "critic_optimizer.pt"
@@ -54,18 +55,21 @@ class LocalEngine:
         return sample(self.policy, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
-                 options: Mapping[str, object]) -> dict[str, Tensor]:
+                 cutting: Cutting) -> dict[str, Tensor]:
         """See TrainEngine. Before an update, `old` is the current policy."""
         who = self.reference() if policy == "ref" else self.policy
         asked = {name: name if policy == "current" else LOGP for name in wants}
         other = self.reference() if "kl_exact" in asked.values() else None
-        found = forward(who, rows, frozenset(asked.values()), self.sampling, grad=False,
-                        micro_tokens=options.get("micro_tokens"), reference=other)
+        found = measured(rows, cutting, lambda piece: forward(
+            who, piece, frozenset(asked.values()), self.sampling, grad=False, reference=other,
+            share_prompts=cutting.share_prompts))
         return {name: self.math.column(found[quantity]) for name, quantity in asked.items()}
 
-    def values(self, rows: Sequence[Trajectory], options: Mapping[str, object]) -> Tensor:
+    def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Tensor:
         """See TrainEngine."""
-        return self.math.column(values(self._critic.critic, rows, grad=False, micro_tokens=options.get("micro_tokens")))
+        found = measured(rows, cutting, lambda piece: {"values": values(
+            self._critic.critic, piece, grad=False, share_prompts=cutting.share_prompts)})
+        return self.math.column(found["values"])
 
     def update(self, job: UpdateJob) -> Tally:
         """See TrainEngine."""

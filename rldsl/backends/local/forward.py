@@ -37,11 +37,12 @@ def frozen(policy: Policy) -> Policy:
 
 
 def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], options: SamplingOptions, *,
-            grad: bool, micro_tokens: int | None = None, reference: Policy | None = None) -> dict[str, Tensor]:
+            grad: bool, micro_tokens: int | None = None, reference: Policy | None = None,
+            share_prompts: bool = True) -> dict[str, Tensor]:
     """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
 
     `want` ⊆ {"logp_current", "entropy", "kl_exact"}; "kl_exact" needs `reference`. Nats. Where `options`
-    holds top_k or top_p, all are of the truncated distribution. No result depends on `micro_tokens`.
+    holds top_k or top_p, all are of the truncated distribution. No result depends on `micro_tokens` or `share_prompts`.
     """
     if unknown := want - QUANTITIES:
         raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")
@@ -62,37 +63,39 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
             named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
             return [named[name] for name in sorted(want)]
 
-        return dict(zip(sorted(want), _each(policy.device, rows, micro_tokens, len(want), measure)))
+        found = _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure)
+        return dict(zip(sorted(want), found, strict=True))
 
 
 def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
-           micro_tokens: int | None = None) -> Tensor:
+           micro_tokens: int | None = None, share_prompts: bool = True) -> Tensor:
     """V before each action token, float32, flat in the order of `rows`."""
     with torch.set_grad_enabled(grad):
         weights = critic.weights()
-        return _each(critic.device, rows, micro_tokens, 1,
+        return _each(critic.device, rows, micro_tokens, share_prompts, 1,
                      lambda layout: [_states(critic, weights, layout).float() @ critic.value])[0]
 
 
 def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
     factors = rotation(layout.positions, trunk.inverse)
-    states = hidden_states(trunk.architecture, weights, layout.ids, factors, grouped_attention(layout))
+    attend = grouped_attention(layout, trunk.architecture)
+    states = hidden_states(trunk.architecture, weights, layout.ids, factors, attend)
     return gather_rows(states, layout.read)
 
 
-def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | None, count: int,
+def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | None, share: bool, count: int,
           measure: Callable[[Layout], list[Tensor]]) -> list[Tensor]:
     """`measure` over every micro-batch, its flat results put back into the order of `rows`."""
     pieces = micro_batches(rows, micro_tokens)
-    found = [measure(lay_out([rows[index] for index in piece], device)) for piece in pieces]
+    found = [measure(lay_out([rows[index] for index in piece], device, share)) for piece in pieces]
     if not found:
         return [torch.zeros(0, device=device) for _ in range(count)]
     if len(pieces) == 1:
         return found[0]
     cuts = [[len(rows[index].tokens) for index in piece] for piece in pieces]
     ordered: list[list[Tensor]] = [[torch.empty(0)] * len(rows) for _ in range(count)]
-    for piece, cut, results in zip(pieces, cuts, found):
-        for slot, result in zip(ordered, results):
-            for index, part in zip(piece, result.split(cut)):
+    for piece, cut, results in zip(pieces, cuts, found, strict=True):
+        for slot, result in zip(ordered, results, strict=True):
+            for index, part in zip(piece, result.split(cut), strict=True):
                 slot[index] = part
     return [torch.cat(slot) for slot in ordered]

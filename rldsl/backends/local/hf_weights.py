@@ -36,7 +36,7 @@ def exported(policy: Policy) -> dict[str, Tensor]:
             "v_proj": a.kv_heads * a.head_width, "gate_proj": a.mlp, "up_proj": a.mlp}
     for name, sources in _sources(a):
         sizes = [rows[source.split(".")[-2]] for source, _ in sources] if len(sources) > 1 else [len(own[name])]
-        for (source, turn), part in zip(sources, own[name].split(sizes)):
+        for (source, turn), part in zip(sources, own[name].split(sizes), strict=True):
             result[source] = (split_halves(part, a.head_width) if turn else part).clone()
     return result
 

@@ -75,9 +75,11 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         observe("doing", {"node": "supervised warm start", "batch": 0})
         _warm_start(recipe, root, model)
     engine = _engine(plan, recipe, model, folder)
+    schedule = recipe.schedule.choice
+    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, recipe.schedule.choice, _settings(recipe), engine, engine, data,
-                  held_out, pool.score, journal, Progress(Ledger(len(data), plan.seed)), observe, fresh=found is None)
+        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
+                  pool.score, journal, progress, observe, fresh=found is None)
         if resume:
             _restore(run, engine, found)
         yield run

@@ -67,7 +67,7 @@ def _cut(rows: Sequence[Trajectory], cluster: list[int], limit: int) -> list[tup
         if piece and cost + inputs > limit:
             pieces.append((cost, piece))
             cost, piece = len(rows[index].prompt), []
-        cost, piece = cost + inputs, piece + [index]
+        cost, piece = cost + inputs, [*piece, index]
     return [*pieces, (cost, piece)]
 
 
@@ -87,27 +87,38 @@ def _inputs(row: Trajectory) -> int:
     return max(len(row.tokens) - 1, 0)
 
 
-def lay_out(rows: Sequence[Trajectory], device: torch.device) -> Layout:
-    """The layout of one micro-batch. Every row needs a prompt of at least one token (ValueError)."""
-    prompts: dict[tuple[int, ...], int] = {}
-    for row in rows:
-        prompts.setdefault(row.prompt, len(prompts))
+def lay_out(rows: Sequence[Trajectory], device: torch.device, share: bool = True) -> Layout:
+    """The layout of one micro-batch. Without `share` every row brings its own copy of its prompt.
+
+    Every row needs a prompt of at least one token (ValueError).
+    """
+    prompts, owners = _prompts(rows, share)
     if () in prompts:
         raise ValueError("a row without prompt tokens has no position that predicts its first token")
-    order = sorted(range(len(rows)), key=lambda index: prompts[rows[index].prompt])
+    order = sorted(range(len(rows)), key=owners.__getitem__)
     prompt_shape = rectangle([len(prompt) for prompt in prompts], device)
     response_shape = rectangle([_inputs(rows[index]) for index in order], device)
-    owner = [prompts[rows[index].prompt] for index in order]
-    tensor = lambda values: torch.tensor(values, dtype=torch.int64, device=device)
+    owner = [owners[index] for index in order]
     ids = [token for prompt in prompts for token in prompt]
     positions = [p for prompt in prompts for p in range(len(prompt))]
     for index in order:
         inputs, first = _inputs(rows[index]), len(rows[index].prompt)
         ids.extend(rows[index].tokens[:inputs])
         positions.extend(range(first, first + inputs))
-    return Layout(tensor(ids), tensor(positions), prompt_shape, response_shape, tensor(owner),
-                  _siblings(owner), _mask(prompt_shape, response_shape, owner, device),
-                  tensor(_readout(rows, order, prompts)), tensor([t for row in rows for t in row.tokens]))
+    read, targets = _readout(rows, order, prompts, owners), [token for row in rows for token in row.tokens]
+    flat = (torch.tensor(x, dtype=torch.int64, device=device) for x in (ids, positions, owner, read, targets))
+    ids, positions, owned, read, targets = flat
+    return Layout(ids, positions, prompt_shape, response_shape, owned, _siblings(owner),
+                  _mask(prompt_shape, response_shape, owner, device), read, targets)
+
+
+def _prompts(rows: Sequence[Trajectory], share: bool) -> tuple[list[tuple[int, ...]], list[int]]:
+    """The prompts to compute, and each row's among them."""
+    if not share:
+        return [row.prompt for row in rows], list(range(len(rows)))
+    found: dict[tuple[int, ...], int] = {}
+    owners = [found.setdefault(row.prompt, len(found)) for row in rows]
+    return list(found), owners
 
 
 def _siblings(owner: list[int]) -> int | None:
@@ -118,7 +129,8 @@ def _siblings(owner: list[int]) -> int | None:
     return siblings if regular else None
 
 
-def _readout(rows: Sequence[Trajectory], order: list[int], prompts: dict[tuple[int, ...], int]) -> list[int]:
+def _readout(rows: Sequence[Trajectory], order: list[int], prompts: list[tuple[int, ...]],
+             owners: list[int]) -> list[int]:
     ends, total = [], 0
     for prompt in prompts:
         total += len(prompt)
@@ -130,7 +142,7 @@ def _readout(rows: Sequence[Trajectory], order: list[int], prompts: dict[tuple[i
     read: list[int] = []
     for index, row in enumerate(rows):
         if row.tokens:
-            read.append(ends[prompts[row.prompt]])
+            read.append(ends[owners[index]])
             read.extend(range(starts[index], starts[index] + _inputs(row)))
     return read
 

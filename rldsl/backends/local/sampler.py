@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...diagnostics import Diagnostic, RecipeError
 from ...runtime.trajectory import Request, SamplingOptions, Trajectory
-from .attention import attention
+from .attention import attention, decode_attention
 from .cache import Cache
 from .distribution import scaled
 from .draws import uniforms
@@ -164,11 +164,9 @@ def _start(requests: Sequence[Request], device: torch.device) -> tuple[_Alive, T
 
 def _step(policy: Policy, weights: Weights, cache: Cache, token: Tensor, factors: Tensor) -> Tensor:
     cache.start_step()
-    mask = cache.mask()
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        keys, values = cache.append(layer, k, v)
-        return attention(q.unsqueeze(1), keys, values, mask=mask).flatten(1)
+        return decode_attention(q, *cache.append(layer, k, v))
 
     return hidden_states(policy.architecture, weights, token, factors, attend)
 

@@ -30,7 +30,7 @@ class CriticTrainer:
 def critic_step(trainer: CriticTrainer, job: UpdateJob) -> Tally:
     """½(V − target)², the mean over all tokens of the update; RunError RL601 where a number is not finite."""
     tally = Tally()
-    positions = cut(job.rows, job.options.micro_tokens, job.options.balance)
+    positions = cut(job.rows, job.options.cutting)
     columns = {name: shared_out(job.batch.columns[name].data, positions, job.batch.lengths)
                for name in (TARGET, VALUE.name) if name in job.batch.columns}
     tokens = sum(job.batch.lengths)
@@ -38,7 +38,7 @@ def critic_step(trainer: CriticTrainer, job: UpdateJob) -> Tally:
         trainer.stepper.clear()
         for index, piece in enumerate(positions):
             rows = [job.rows[i] for i in piece]
-            v = values(trainer.critic, rows, grad=True)
+            v = values(trainer.critic, rows, grad=True, share_prompts=job.options.cutting.share_prompts)
             require_finite([("V", v)], [len(r.tokens) for r in rows], [f"{r.group}.{r.sibling}" for r in rows],
                            "critic forward")
             recorded = columns[VALUE.name][index] if VALUE.name in columns else None

@@ -17,14 +17,15 @@ from rldsl.algebra.expr import RESPONSE, TOKEN, absolute, highest
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, LOGP, LOGP_ROLLOUT, WEIGHT
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
-from rldsl.runtime.protocols import UpdateJob
+from rldsl.runtime.protocols import UpdateJob, UpdateOptions
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
+from .forward import forward
 from .model import Policy
 from .terms import Terms, with_constants
 from .train_optimizer import Stepper, require_finite
-from .train_pieces import cut, joined, quantities, shared_out
+from .train_pieces import cut, joined, shared_out
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
     if len(live) < len(job.rows):
         update = update.select(live)
     rows = [job.rows[i] for i in live]
-    positions = cut(rows, job.options.micro_tokens, job.options.balance)
+    positions = cut(rows, job.options.cutting)
     pieces = [_Piece([rows[i] for i in p], update if len(positions) == 1 else update.select(p)) for p in positions]
     trainer.stepper.clear()
     tally = Tally()
@@ -60,7 +61,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
         _whole(trainer, job, reference, _Piece(rows, update), pieces, positions, tally)
     else:
         for piece in pieces:
-            found = quantities(trainer.policy, piece.rows, trainer.sampling, job.options, reference, grad=True)
+            found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
             _backward(found, _coefficients(trainer, piece, found, tally))
     for part in trainer.terms.parts:
         tally.add(f"objective/{part.name}", 0.0)
@@ -76,15 +77,25 @@ def _live(update: Batch) -> list[int]:
 def _whole(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None, all_rows: _Piece,
            pieces: Sequence[_Piece], positions: Sequence[Sequence[int]], tally: Tally) -> None:
     """First ℓ of every row without gradient, then coefficients over the whole update, then each piece's backward."""
-    measured = [quantities(trainer.policy, p.rows, trainer.sampling, job.options, reference, grad=False)
-                for p in pieces]
+    measured = [_quantities(trainer, p.rows, job.options, reference, grad=False) for p in pieces]
     lengths = all_rows.batch.lengths
     column = {name: joined([m[name] for m in measured], positions, lengths) for name in job.options.wants}
     slopes = _coefficients(trainer, all_rows, column, tally)
     split = {name: shared_out(c, positions, lengths) for name, c in slopes.items()}
     for index, piece in enumerate(pieces):
-        found = quantities(trainer.policy, piece.rows, trainer.sampling, job.options, reference, grad=True)
+        found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
         _backward(found, {name: parts[index] for name, parts in split.items()})
+
+
+def _quantities(trainer: PolicyTrainer, rows: list[Trajectory], options: UpdateOptions, reference: Policy | None,
+                grad: bool) -> dict[str, Tensor]:
+    """What the terms read of the current policy, float32 over the action tokens of one piece."""
+    passes = [options.wants] if options.one_forward else [(want,) for want in options.wants]
+    found: dict[str, Tensor] = {}
+    for wants in passes:
+        found |= forward(trainer.policy, rows, frozenset(wants), trainer.sampling, grad=grad, reference=reference,
+                         share_prompts=options.cutting.share_prompts)
+    return found
 
 
 def _backward(found: dict[str, Tensor], slopes: dict[str, Tensor]) -> None:

@@ -14,7 +14,7 @@ from rldsl.algebra import expr as a
 from rldsl.algebra.evaluate import Value, evaluate, gradient
 from rldsl.algebra.grain import walk
 from rldsl.algebra.layout import Layout, layout
-from rldsl.algebra.variables import ADVANTAGE, ENTROPY, LOGP, LOGP_OLD, REWARD, TRAINER_VERSION
+from rldsl.algebra.variables import ADVANTAGE, ENTROPY, LAST, LOGP, LOGP_OLD, REWARD, TRAINER_VERSION
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
 
@@ -136,3 +136,12 @@ def test_a_long_scan_equals_the_loop() -> None:
 def test_a_column_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(ValueError, match=r"logp_current: shape \(2,\) for 3 tokens"):
         TorchMath().evaluate(LOGP, {"logp_current": Value("token", torch.zeros(2))}, layout([3], [0]))
+
+
+@pytest.mark.parametrize("op", REDUCTIONS)
+def test_an_empty_batch_has_empty_columns(op: str) -> None:
+    batch = Batch.of([2], [0], {"reward": Value("response", torch.ones(1))}, TorchMath()).select([])
+    groups = batch.value(a.Reduce(op, REWARD, "group"))
+    assert groups.data.tolist() == []
+    assert batch.value(a.Reduce(op, REWARD, "update")).data.tolist() == [0.0]
+    assert batch.value(a.discounted(REWARD + LAST * 0, 0.9), "token").data.tolist() == []

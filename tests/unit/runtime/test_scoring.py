@@ -192,10 +192,13 @@ def test_workers_are_light(pool):
     assert values(pool.score(items("modules"))) == [0.0]
 
 
-def test_heavy_scorers_load_outside_the_deadline():
-    with ScoringPool([Scorer("rldsl.environments.verifiers:math")], 1, 0.3, 2**31) as pool:
-        (row,) = pool.score([ScoreItem(r"\boxed{2}", "2")])
-    assert row[0].value == 1.0
+@pytest.mark.parametrize(("scorer", "item"), [
+    ("math", ScoreItem(r"\boxed{2}", "2")),
+    ("task", ScoreItem("5", "5", {"gym": "chain_sum", "entry": {"answer": "5"}}))])
+def test_heavy_scorers_load_outside_the_deadline(scorer, item):
+    with ScoringPool([Scorer(f"rldsl.environments.verifiers:{scorer}")], 1, 0.3, 2**32) as pool:
+        ((result,),) = pool.score([item])
+    assert result.value == 1.0
 
 
 def test_cheap_rows_are_cheap():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from rldsl.backends.local import attention
 from rldsl.backends.local.forward import Critic, forward, frozen, values
 from rldsl.backends.local.layout import micro_batches
 from rldsl.runtime.trajectory import SamplingOptions
@@ -142,3 +143,11 @@ def test_micro_batches_are_about_equal():
     costs = [sum(len(rows[i].prompt) + len(rows[i].tokens) - 1 for i in piece)
              for piece in micro_batches(rows, 120)]
     assert max(costs) - min(costs) <= 14
+
+
+@pytest.mark.parametrize("micro_tokens", [None, 16])
+def test_blocked_attention_gives_what_small_attention_gives(policy, rows, reference, micro_tokens, monkeypatch):
+    small = gradients(policy, rows, micro_tokens, reference)
+    monkeypatch.setattr(attention, "SCORES", 0)
+    blocked = gradients(policy, rows, micro_tokens, reference)
+    assert (small - blocked).abs().max() < 1e-6 * small.abs().max()

@@ -108,7 +108,7 @@ def test_folder_round_trip(folder, tmp_path):
     write_folder(policy, tmp_path / "again")
     second = folder_policy(tmp_path / "again", torch.float32)
     assert second.architecture == policy.architecture and second.tokenizer.eos == {1}
-    for (name, mine), theirs in zip(policy.named_parameters(), second.parameters()):
+    for (name, mine), theirs in zip(policy.named_parameters(), second.parameters(), strict=True):
         assert torch.equal(mine, theirs), name
 
 
@@ -224,7 +224,7 @@ def test_gguf_tensors_and_sizes(tmp_path, kind, tied):
     twin = Policy(found)
     adopt(twin, gguf_reader(reader, config))
     assert twin.architecture == Architecture(**{**a.__dict__, "norm_eps": found.norm_eps})
-    for (name, mine), theirs in zip(policy.named_parameters(), twin.parameters()):
+    for (name, mine), theirs in zip(policy.named_parameters(), twin.parameters(), strict=True):
         assert torch.equal(mine, theirs), name
 
 

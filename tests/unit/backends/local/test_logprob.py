@@ -51,11 +51,11 @@ def test_values_and_gradients_equal_the_definition(problem, change, chunk, monke
     found = token_statistics(hidden, head, targets, options, entropy=True, reference=reference)
     wanted = plain(hidden, head, targets, reference, options)
     upstream = [torch.randn(N, generator=torch.Generator().manual_seed(i)) for i in range(3)]
-    for ours, theirs in zip(found, wanted):
+    for ours, theirs in zip(found, wanted, strict=True):
         assert torch.allclose(ours, theirs, atol=1e-5)
-    ours = torch.autograd.grad(sum((x * u).sum() for x, u in zip(found, upstream)), (hidden, head))
-    theirs = torch.autograd.grad(sum((x * u).sum() for x, u in zip(wanted, upstream)), (hidden, head))
-    for a, b in zip(ours, theirs):
+    ours = torch.autograd.grad(sum((x * u).sum() for x, u in zip(found, upstream, strict=True)), (hidden, head))
+    theirs = torch.autograd.grad(sum((x * u).sum() for x, u in zip(wanted, upstream, strict=True)), (hidden, head))
+    for a, b in zip(ours, theirs, strict=True):
         assert (a - b).abs().max() < 1e-5 * b.abs().max()
 
 

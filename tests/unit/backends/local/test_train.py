@@ -19,7 +19,7 @@ from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.compiler.objective import Named, Objective
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.protocols import UpdateJob, UpdateOptions
+from rldsl.runtime.protocols import Cutting, UpdateJob, UpdateOptions
 from rldsl.runtime.settle import weigh
 from rldsl.runtime.trajectory import Request, SamplingOptions
 
@@ -27,7 +27,7 @@ SAMPLING = SamplingOptions(1.0, 6)
 RATIO = a.ratio_of(LOGP - LOGP_OLD)
 CLIP = a.minimum(RATIO * ADVANTAGE, a.clip(RATIO, 0.8, 1.2) * ADVANTAGE)
 SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0}, None)
-OPTIONS = UpdateOptions(("logp_current",), None, True, True, True, False)
+OPTIONS = UpdateOptions(("logp_current",), Cutting(None, True, True), True, False)
 ONE, ZERO = a.Const(1.0), a.Const(0.0)
 WHOLE = (LOGP - a.mean(LOGP, "update")) * ADVANTAGE
 WHOLE_ORDER = a.where(a.le(a.above(ADVANTAGE * a.sg(LOGP), "update"), 3), 0.0, ADVANTAGE * LOGP)
@@ -90,11 +90,12 @@ def test_the_step_is_the_gradient_of_the_reference_evaluator() -> None:
 
 
 @pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK, WHOLE_ORDER])
-@pytest.mark.parametrize("micro, balance", [(8, True), (16, True), (16, False), (1, False)])
-def test_no_split_changes_the_step(policy: a.Expr, micro: int, balance: bool) -> None:
+@pytest.mark.parametrize("cutting", [Cutting(8, True, True), Cutting(16, True, True), Cutting(16, False, False),
+                                     Cutting(1, False, True), Cutting(None, True, False)])
+def test_no_split_changes_the_step(policy: a.Expr, cutting: Cutting) -> None:
     made = objective(policy, (Named("kl", -0.1 * (a.ratio_of(LOGP_OLD - LOGP) - 1 - LOGP_OLD + LOGP)),))
     whole, one, _ = step(made)
-    change, many, _ = step(made, dataclasses.replace(OPTIONS, micro_tokens=micro, balance=balance))
+    change, many, _ = step(made, dataclasses.replace(OPTIONS, cutting=cutting))
     assert float((change - whole).abs().max()) < 1e-6 * float(whole.abs().max()) + 1e-8
     for name in ("objective/policy", "objective/kl", "ratio/mean", "gated"):
         assert many.means()[name] == pytest.approx(one.means()[name], rel=1e-5, abs=1e-7)
@@ -181,7 +182,7 @@ def test_clipping_bounds_the_norm_and_the_factor_scales_the_rate() -> None:
 def test_the_critic_step_does_not_depend_on_the_split(micro: int) -> None:
     made = objective(target=ADVANTAGE)
     _, one, first = step(made, policy=False, critic=True, value_clip=0.2)
-    split = dataclasses.replace(OPTIONS, micro_tokens=micro)
+    split = dataclasses.replace(OPTIONS, cutting=Cutting(micro, True, True))
     _, two, second = step(made, split, policy=False, critic=True, value_clip=0.2)
     assert one.means()["critic/value_loss"] == pytest.approx(two.means()["critic/value_loss"], rel=1e-6)
     pairs = zip(first._critic.critic.parameters(), second._critic.critic.parameters(), strict=True)

@@ -1,0 +1,112 @@
+"""`rldsl run` and `rldsl resume`, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rldsl.cli.main import main
+from rldsl.runtime.journal import kept_events, read_journal
+
+RECIPE = """recipe tiny {
+  feedback     = verify(exact)
+  sampling     = group(4, max_tokens: 6)
+  advantage    = group_norm
+  ratio        = token(current / old)
+  gate         = clip(0.2)
+  reduction    = token_mean
+  distribution = on_policy
+  system       = sync on colocated
+  model    { policy: "toy:llama-1x16" }
+  data     { train: "toy:largest", prompts: 4 }
+  optim    { adamw(lr: 1e-3) }
+  budget   { steps: 2 }
+  evaluate { "toy:largest", every: 2, problems: 5 }
+  track    { mlflow: none }
+}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch) -> Path:
+    (tmp_path / "rldsl.toml").touch()
+    (tmp_path / "tiny.rl").write_text(RECIPE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_run_trains_reports_and_says_where(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here", "--format", "json"]) == 0
+    out = json.loads(capsys.readouterr().out)
+    assert out["run"]["status"] == "FINISHED" and out["run"]["steps"] == 2
+    assert set(out["run"]["metrics"]) == {"held_out/score", "reward/mean"}
+    assert Path(out["run"]["report"]).read_text().startswith("<!doctype html>")
+    kinds = [e.kind for e in read_journal(project / "here")]
+    assert kinds[0] == "start" and kinds[-1] == "end" and kinds.count("step") == 2
+    assert sorted(p.name for p in (project / "here").iterdir() if p.is_file())[:3] == [
+        "journal.jsonl", "machine.json", "objective.txt"]
+
+
+def test_a_finished_run_can_be_resumed_and_has_nothing_to_do(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here"]) == 0
+    assert main(["resume", "here"]) == 0
+    assert "finished after step 2" in capsys.readouterr().out
+    steps = [e.data["step"] for e in kept_events(read_journal(project / "here")) if e.kind == "step"]
+    assert steps == [1, 2]
+
+
+def test_the_seed_is_the_recipes_own(project: Path) -> None:
+    assert main(["run", "tiny.rl", "--out", "here", "--seed", "7", "--set", "budget.steps=1"]) == 0
+    plan = json.loads((project / "here" / "plan.json").read_text())
+    assert plan["seed"] == 7 and plan["sets"] == ["budget.steps=1", "seed=7"]
+
+
+@pytest.mark.parametrize("sets, code, says", [
+    (["budget.steps=none"], 1, "RL202"),
+    (['data.train="nowhere.jsonl"'], 4, "RL407"),
+    (['model.policy="toy:gpt-1x16"'], 4, "RL407"),
+    (["model.max_prompt=2"], 4, "RL408"),
+    (["system=sync on disaggregated(rollout: 1, train: 1)"], 4, "RL406"),
+])
+def test_what_is_missing_is_said_before_anything_runs(project: Path, capsys, sets: list[str], code: int,
+                                                      says: str) -> None:
+    args = [part for text in sets for part in ("--set", text)]
+    assert main(["run", "tiny.rl", "--out", "here", *args]) == code
+    assert says in capsys.readouterr().err
+    assert not (project / "here").exists()
+
+
+def test_a_folder_that_cannot_be_written(project: Path, capsys) -> None:
+    (project / "file").touch()
+    assert main(["run", "tiny.rl", "--out", "file/here"]) == 3
+    assert "RL612" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
+    assert main(["resume", "."]) == 3
+    assert "RL609" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_says_so_and_goes_on(project: Path) -> None:
+    command = [sys.executable, "-m", "rldsl"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([*command, "run", "tiny.rl", "--out", "here", "--set", "budget.steps=5000"],
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    journal = project / "here" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (journal.exists() and '"step"' in journal.read_text()):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert "killed after step" in out and "rldsl resume here" in out and "Traceback" not in err
+    assert list(read_journal(project / "here"))[-1].data["status"] == "KILLED"
+    plan = json.loads((project / "here" / "plan.json").read_text())
+    assert plan["recipe"]["settings"]["budget"]["steps"] == 5000
