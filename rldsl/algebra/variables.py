@@ -61,7 +61,7 @@ VERSION = Var("versions", TOKEN, r"v_t", "vₜ")
 TRAINER_VERSION = Var("trainer_version", UPDATE, r"v_\theta", "v_θ")
 MAX_TOKENS = Var("max_tokens", UPDATE, r"L", "L")
 """The sampler's limit on a response's length; the compiler puts the number in its place."""
-COUNTED = Var("counted", TOKEN, r"c_t", "cₜ")
+COUNTED = Var("counted", TOKEN, r"m_t", "mₜ")
 """1 for a token that stays in the denominators, 0 for one that a mask takes out of them."""
 LAST = Var("last", TOKEN, r"[t=T_i]", "[t=Tᵢ]")
 """1 on a response's last action token: where a reward for the whole response lands."""

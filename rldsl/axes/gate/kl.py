@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, lift, mean, sg, total
+from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, mean, sg, total
 from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT, RESPONSES
 from rldsl.axes.base import Regulariser, kl_estimate
 from rldsl.axes.choice import Example, one_token
@@ -45,8 +45,9 @@ class Kl(Regulariser):
 
     def bonus(self, r: Expr | None) -> Expr:
         factor = {"none": lambda: 1.0, "sg_ratio": lambda: sg(r), "ratio": lambda: r}[self.weight]()
-        coef = lift(self.coef) if self.target is None else self.carried("coef")
-        return -coef * (factor * self._kl())
+        if self.target is None:
+            return -self.coef * (factor * self._kl())
+        return -(self.carried("coef") * (factor * self._kl()))
 
     def next_state(self) -> dict[str, Expr]:
         if self.target is None:
@@ -60,6 +61,8 @@ class Kl(Regulariser):
         return KL_EXACT if self.estimator == "exact" else kl_estimate(LOGP - other, self.estimator)
 
     def check(self) -> dict[str, str]:
+        if self.target is not None and self.to != "ref":
+            return {"target": "must be none unless `to: ref`: before the update the distance to the others is 0"}
         if self.target is not None and self.coef == 0:
             return {"coef": "must be greater than 0 with a target: 0 stays 0"}
         if self.estimator == "exact" and self.to != "ref":

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.algebra.expr import RESPONSE, Expr, log, total
+from rldsl.algebra.grain import carries_gradient
 from rldsl.algebra.variables import LAST, LOGP, LOGP_OLD
 from rldsl.axes.base import Regulariser
 from rldsl.axes.choice import Example, tokens
@@ -26,7 +27,7 @@ class Mirror(Regulariser):
     grain: Literal["token", "response"] = "token"  # whose log-ratio is squared
 
     def bonus(self, r: Expr | None) -> Expr:
-        moved = LOGP - LOGP_OLD if r is None else log(r)
+        moved = log(r) if r is not None and carries_gradient(r) else LOGP - LOGP_OLD
         if self.grain == "token":
             return -self.tau * moved ** 2
         return -self.tau / 2 * (total(moved, RESPONSE) ** 2 * LAST)

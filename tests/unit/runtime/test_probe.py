@@ -76,7 +76,7 @@ def test_state_goes_in_and_comes_out():
 
 def test_two_of_one_name_have_a_state_each():
     rows = [row(1.0, logp_ref=[-1.0], logp_old=[-1.0], logp_current=[-0.9])]
-    gate = "none + kl(0.1, target: 1.0, estimator: k1) + kl(0.2, to: old, target: 0.05, estimator: k1)"
+    gate = "none + kl(0.1, target: 1.0, estimator: k1) + kl(0.2, target: 0.05, estimator: k1)"
     out = probed({"responses": rows}, gate=gate)
     assert out["state"] == {"kl": {"coef": pytest.approx(0.1 * (1 - 0.2e-4))},
                             "kl_2": {"coef": pytest.approx(0.2 * (1 + 0.2e-4))}}
