@@ -94,6 +94,25 @@ def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
     assert "RL609" in capsys.readouterr().err
 
 
+def test_a_run_that_is_still_at_work_is_left_alone(project: Path, capsys) -> None:
+    import fcntl
+
+    assert main(["run", "tiny.rl", "--out", "here", "--set", "budget.steps=1"]) == 0
+    with open(project / "here" / "training.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert main(["resume", "here"]) == 3
+    assert "another process is training" in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_named_and_passed_over(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here"]) == 0
+    (project / "here" / "checkpoints" / "batch-000002" / "policy.pt").write_bytes(b"half")
+    assert main(["resume", "here"]) == 0
+    assert "batch-000002 is passed over: policy.pt is not what was written" in capsys.readouterr().err
+    steps = [e.data["step"] for e in kept_events(read_journal(project / "here")) if e.kind == "step"]
+    assert steps == [1, 2]
+
+
 def test_an_interrupted_run_says_so_and_goes_on(project: Path) -> None:
     command = [sys.executable, "-m", "rldsl"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), "OMP_NUM_THREADS": "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +155,33 @@ def test_the_loop_follows_the_schedule_and_remembers_its_state() -> None:
     follow(Ping(), {"n": 10}, 3, 5, perform, states.append)
     assert done == [("sample", 3), ("train", 3), ("sample", 4), ("train", 4)]
     assert states[0] == {"n": 11} and states[-1] == {"n": 15}
+
+
+@pytest.mark.parametrize("point", range(20))
+def test_a_kill_while_saving_leaves_a_checkpoint_to_go_on_from(tmp_path, monkeypatch, point: int) -> None:
+    """Dies (as SIGKILL would: nothing runs after it) in the point-th of the steps that touch the disk."""
+    checkpoint.save(tmp_path, 2, {"n": 2}, write("old"))
+    checkpoint.save(tmp_path, 4, {"n": 4}, write("old"))
+    left = point
+
+    def dying(original):
+        def call(*args, **kwargs):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            return original(*args, **kwargs)
+        return call
+
+    for owner, name in ((checkpoint.os, "fsync"), (checkpoint.shutil, "rmtree"), (Path, "mkdir"), (Path, "rename"),
+                        (Path, "write_text"), (checkpoint, "_described")):
+        monkeypatch.setattr(owner, name, dying(getattr(owner, name)))
+    try:
+        checkpoint.save(tmp_path, 6, {"n": 6}, write("new"))
+    except KeyboardInterrupt:
+        pass
+    monkeypatch.undo()
+    found = checkpoint.newest(tmp_path)
+    assert found.step in (4, 6) and found.state == {"n": found.step} and not found.skipped
+    checkpoint.save(tmp_path, 8, {"n": 8}, write("next"))
+    assert checkpoint.newest(tmp_path).step == 8
