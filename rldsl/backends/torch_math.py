@@ -26,6 +26,7 @@ from rldsl.algebra.expr import (
     Apply,
     Const,
     Expr,
+    Order,
     Reduce,
     Scan,
     Shift,
@@ -135,6 +136,8 @@ class _Tape:
                 return VALUES[op](*self._aligned(e))
             case Reduce(op, arg, over):
                 return self._members(arg, over).reduce(op, self._full(arg))
+            case Order(op, arg, over):
+                return self._members(arg, over).order(op, self._full(arg))
             case Scan(_, _, over):
                 x, link = self._aligned(e)
                 return scan(x, torch.where(self._linked(over), link, 0.0))

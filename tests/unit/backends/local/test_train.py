@@ -30,6 +30,7 @@ SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0}, None)
 OPTIONS = UpdateOptions(("logp_current",), Cutting(None, True, True), True, False)
 ONE, ZERO = a.Const(1.0), a.Const(0.0)
 WHOLE = (LOGP - a.mean(LOGP, "update")) * ADVANTAGE
+WHOLE_ORDER = a.where(a.le(a.above(ADVANTAGE * a.sg(LOGP), "update"), 3), 0.0, ADVANTAGE * LOGP)
 WHOLE_MASK = a.where(a.gt(a.sg(LOGP), a.mean(a.sg(LOGP), "update")), RATIO * ADVANTAGE, 0.0)
 
 
@@ -88,7 +89,7 @@ def test_the_step_is_the_gradient_of_the_reference_evaluator() -> None:
     assert tally.means()["grad_norm"] == pytest.approx(float(expected.norm()), rel=1e-5)
 
 
-@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK])
+@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK, WHOLE_ORDER])
 @pytest.mark.parametrize("cutting", [Cutting(8, True, True), Cutting(16, True, True), Cutting(16, False, False),
                                      Cutting(1, False, True), Cutting(None, True, False)])
 def test_no_split_changes_the_step(policy: a.Expr, cutting: Cutting) -> None:
