@@ -145,7 +145,8 @@ def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
         points = [y for _, y in record.points.get(name, ())]
         if points:
             numbers[name] = {"first": points[0], "last": points[-1]}
-    if untrained := record.points.get(UNTRAINED.name):
+    untrained = record.points.get(UNTRAINED.name)
+    if untrained and HELD_OUT.name in numbers:
         numbers[HELD_OUT.name]["untrained"] = untrained[0][1]
     steps = [int(step) for step, _ in record.points.get(REWARD.name, ())]
     mlflow = {"run_id": tracked.run_id, "degraded": tracked.degraded, "error": tracked.error} if tracked else None
