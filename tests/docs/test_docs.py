@@ -16,12 +16,15 @@ import pytest
 
 from rldsl.algebra import expr, variables
 from rldsl.axes import base
+from rldsl.axes.choice import Choice
 from rldsl.backends.local.architecture import KINDS
 from rldsl.cli import main as cli
+from rldsl.cli.explain import PAGES as PAGES_OF_CODES
 from rldsl.compiler import settings
 from rldsl.compiler.show import default_text
 from rldsl.compiler.typehints import expected as expected_value
 from rldsl.environments.tasks import toy_names
+from rldsl.runtime.probe_file import BatchFile, Response
 from tests.spec.test_spec import expected, findings
 
 from .pages import PAGES, ROOT, blocks, files, mentions, sessions
@@ -153,6 +156,24 @@ QUOTED = [b for language in ("python", "toml") for b in blocks(language) if (ROO
 @pytest.mark.parametrize("block", QUOTED, ids=[b.id for b in QUOTED])
 def test_quoted_code_is_the_code(block):
     assert block.text in (ROOT / block.says).read_text(encoding="utf-8")
+
+
+def test_every_input_of_probe_is_named():
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8").partition("\n## probe\n")[2]
+    fields = {*Response.model_fields, *BatchFile.model_fields}
+    assert not [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text]
+
+
+def test_every_code_of_a_run_is_in_the_table():
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8").partition("\n## What stops a run\n")[2]
+    assert re.findall(r"^\| (RL\d+)", text, re.MULTILINE) == sorted(p.stem for p in PAGES_OF_CODES.glob("RL6*.md"))
+
+
+def test_every_base_class_is_in_the_table():
+    text = (ROOT / "docs" / "adding-a-choice.md").read_text(encoding="utf-8")
+    kinds = [name for name, cls in vars(base).items() if isinstance(cls, type) and issubclass(cls, Choice)
+             and cls is not Choice and cls.__module__ == base.__name__]
+    assert not [name for name in kinds if f"| `{name}` |" not in text]
 
 
 def _names(row: str) -> list[str]:
