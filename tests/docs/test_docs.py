@@ -101,6 +101,13 @@ def test_a_command_prints_what_is_shown(session, tmp_path, monkeypatch, capsys):
     assert same, text
 
 
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.name)
+def test_code_in_the_text_stays_on_its_line(page):
+    """So that every command in it is found."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not [line for line in text.split("\n") if line.count("`") % 2]
+
+
 def anchors(page: Path) -> set[str]:
     """The headings of a page as the addresses that a browser knows."""
     heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
