@@ -7,10 +7,12 @@ gradient zero, so the branch that a `where` does not take can never poison a res
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from .expr import TOKEN, UPDATE, Apply, Const, Expr, Reduce, Scan, Shift, Var, children
+from .expr import TOKEN, UPDATE, Apply, Const, Expr, Order, Reduce, Scan, Shift, Var, children
 from .grain import grain, variables
 from .layout import Layout
 
@@ -132,6 +134,8 @@ class _Tape:
                 return Value(at, [VALUES[op](*row) for row in zip(*columns, strict=True)])
             case Reduce(op, _, over):
                 return Value(over, [REDUCTIONS[op](x) for x in self._units(parts[0], over)])
+            case Order(op, _, over):
+                return Value(parts[0].grain, self._order(op, parts[0], over))
             case Scan(_, _, over):
                 return Value(TOKEN, self._scan(*self._at_tokens(parts), over))
             case Shift(_, _, over):
@@ -146,6 +150,15 @@ class _Tape:
         for unit, x in zip(self.shape.index(value.grain, over), value.data, strict=True):
             units[unit].append(x)
         return units
+
+    def _order(self, op: str, value: Value, over: str) -> list[float]:
+        ordered = [sorted(x) for x in self._units(value, over)]
+        sums = [list(accumulate(x, initial=0.0)) for x in ordered]
+        out = []
+        for unit, x in zip(self.shape.index(value.grain, over), value.data, strict=True):
+            place = bisect_right(ordered[unit], x)
+            out.append(float(len(ordered[unit]) - place) if op == "above" else sums[unit][place])
+        return out
 
     def _scan(self, x: list[float], decay: list[float], over: str) -> list[float]:
         unit, out = self.shape.index(TOKEN, over), list(x)
@@ -195,6 +208,8 @@ class _Tape:
                         for k in range(len(args))]
             case Reduce(op, _, over):
                 return [(parts[0].grain, self._pull_reduce(op, parts[0], over, g))]
+            case Order():
+                return [None]
             case Scan(_, _, over):
                 return self._pull_scan(*self._at_tokens(parts), self.values[id(e)].data, g, over)
             case Shift(_, _, over):

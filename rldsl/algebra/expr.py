@@ -1,7 +1,8 @@
 """The expression algebra: the one place where a formula is written down.
 
-An expression lives at a *grain* (token, turn, segment, response, pair, group, update); a coarser value is
-broadcast to a finer one. Reductions name the grain they reduce to. Nothing here computes: see `evaluate`
+An expression lives at a *grain* (token, turn, step, segment, response, pair, ordinal, state, group, update); a coarser
+value is broadcast to a finer one. An ordinal is turn k of every sibling, a state the turns of a group that begin in
+one state of the environment. Reductions name the grain they reduce to. Nothing here computes: see `evaluate`
 (plain Python, float64), `render` (LaTeX, Unicode) and the torch evaluator of the backends.
 """
 
@@ -10,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Union
 
-TOKEN, TURN, SEGMENT, RESPONSE, PAIR, GROUP, UPDATE = "token", "turn", "segment", "response", "pair", "group", "update"
-GRAINS = (TOKEN, TURN, SEGMENT, RESPONSE, PAIR, GROUP, UPDATE)
+TOKEN, TURN, STEP, SEGMENT, RESPONSE = "token", "turn", "step", "segment", "response"
+PAIR, ORDINAL, STATE, GROUP, UPDATE = "pair", "ordinal", "state", "group", "update"
+GRAINS = (TOKEN, TURN, STEP, SEGMENT, RESPONSE, PAIR, ORDINAL, STATE, GROUP, UPDATE)
 LOG_RATIO_BOUND = 20.0
 """Every log-ratio is bounded to ±20 before exp, in all evaluators alike (definition 1)."""
 
@@ -96,6 +98,16 @@ class Reduce(Expr):
 
 
 @dataclass(frozen=True)
+class Order(Expr):
+    """Each value against the others in its unit of `over`: `above` counts those larger than it, `upto` sums those not
+    larger, itself among them. Equal values are treated alike, so the order of rows is never seen. Gradient zero."""
+
+    op: str
+    arg: Expr
+    over: str
+
+
+@dataclass(frozen=True)
 class Scan(Expr):
     """`y_t = x_t + decay_t · y_{t+1}` inside each unit of `over`, from its last token back to its first."""
 
@@ -126,7 +138,7 @@ def children(e: Expr) -> tuple[Expr, ...]:
     match e:
         case Apply(_, args):
             return args
-        case Reduce(_, arg, _):
+        case Reduce(_, arg, _) | Order(_, arg, _):
             return (arg,)
         case Scan(arg, second, _) | Shift(arg, second, _):
             return (arg, second)
@@ -140,6 +152,8 @@ def rebuild(e: Expr, parts: tuple[Expr, ...]) -> Expr:
             return Apply(op, parts)
         case Reduce(op, _, over):
             return Reduce(op, parts[0], over)
+        case Order(op, _, over):
+            return Order(op, parts[0], over)
         case Scan(_, _, over):
             return Scan(parts[0], parts[1], over)
         case Shift(_, _, over):
@@ -219,6 +233,16 @@ def both(a: Expr, b: Expr) -> Expr:
     return Apply("and", (a, b))
 
 
+def either(a: Expr, b: Expr) -> Expr:
+    """1 where at least one condition holds."""
+    return Apply("or", (a, b))
+
+
+def equal(a: Operand, b: Operand) -> Expr:
+    """1 where a = b, else 0."""
+    return Apply("eq", (lift(a), lift(b)))
+
+
 def inside(x: Operand, low: Operand, high: Operand) -> Expr:
     """1 where low ≤ x ≤ high (closed band)."""
     return both(ge(x, low), le(x, high))
@@ -257,6 +281,16 @@ def lowest(x: Operand, over: str) -> Expr:
 def count(x: Operand, over: str) -> Expr:
     """How many values of x's grain lie in each unit of `over`."""
     return Reduce("count", lift(x), over)
+
+
+def above(x: Operand, over: str) -> Expr:
+    """How many values in the same unit are larger: 0 for the largest."""
+    return Order("above", lift(x), over)
+
+
+def upto(x: Operand, over: str) -> Expr:
+    """The sum of the values in the same unit that are not larger, itself among them."""
+    return Order("upto", lift(x), over)
 
 
 def discounted(x: Operand, decay: Operand, over: str = RESPONSE) -> Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from .expr import TOKEN, UPDATE, Apply, Const, Expr, Reduce, Scan, Shift, Var, children, coarser, finer, rebuild
+from .expr import TOKEN, UPDATE, Apply, Const, Expr, Order, Reduce, Scan, Shift, Var, children, coarser, finer, rebuild
 
 
 def grain(e: Expr) -> str:
@@ -16,6 +16,8 @@ def grain(e: Expr) -> str:
             return e.grain
         case Reduce(_, _, over):
             return over
+        case Order(_, arg, _):
+            return grain(arg)
         case Scan() | Shift():
             return TOKEN
         case Apply(_, args):
@@ -38,6 +40,8 @@ def lets_through(e: Expr) -> bool:
     match e:
         case Apply("sg" | "lt" | "le" | "gt" | "ge" | "eq" | "and" | "or" | "not", _) | Reduce("count", _, _):
             return False
+        case Order():
+            return False
     return True
 
 
@@ -45,9 +49,15 @@ def scope(e: Expr) -> str:
     """The coarsest unit that must be whole for value and gradient to be exact: token, turn, response, …, update."""
     out = TOKEN
     for node in walk(e):
-        if isinstance(node, (Reduce, Scan, Shift)):
+        if isinstance(node, (Reduce, Order, Scan, Shift)):
             out = coarser(out, node.over)
     return out
+
+
+def grains(e: Expr) -> frozenset[str]:
+    """Every grain that an expression mentions: what a batch must be divided into."""
+    over = {n.over for n in walk(e) if isinstance(n, (Reduce, Order, Scan, Shift))}
+    return frozenset(over | {v.grain for v in variables(e)})
 
 
 def walk(e: Expr) -> Iterator[Expr]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .expr import GRAINS, GROUP, PAIR, RESPONSE, SEGMENT, TOKEN, TURN, UPDATE
+from .expr import GRAINS, GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
+
+Labels = Sequence[Sequence[int | str]]
 
 
 @dataclass(eq=False)
@@ -52,10 +54,12 @@ class Layout:
 
 
 def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int] | None = None,
-           turns: Sequence[Sequence[int]] | None = None, segments: Sequence[Sequence[int]] | None = None) -> Layout:
+           turns: Labels | None = None, steps: Labels | None = None, segments: Labels | None = None,
+           states: Labels | None = None) -> Layout:
     """The layout of responses with `lengths` action tokens, in `groups` (any labels, renumbered in order seen).
 
-    `turns[i]` and `segments[i]` label each token of response i; `pairs[i]` the pair of response i.
+    `turns[i]`, `steps[i]` and `segments[i]` label each token of response i; `pairs[i]` the pair of response i.
+    `states[i]` labels the environment's state at each token; the state of a turn is that of its first token.
     """
     owner = [i for i, n in enumerate(lengths) for _ in range(n)]
     sizes = {TOKEN: len(owner), RESPONSE: len(lengths), UPDATE: 1}
@@ -63,12 +67,26 @@ def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int
     sizes[GROUP], maps[RESPONSE, GROUP] = _renumber(groups)
     if pairs is not None:
         sizes[PAIR], maps[RESPONSE, PAIR] = _renumber(pairs)
-    for grain, labels in ((TURN, turns), (SEGMENT, segments)):
+    for grain, labels in ((TURN, turns), (STEP, steps), (SEGMENT, segments)):
         if labels is not None:
             keys = [(i, label) for i, row in enumerate(labels) for label in row]
             sizes[grain], maps[TOKEN, grain] = _renumber(keys)
             maps[grain, RESPONSE] = [i for i, _ in dict.fromkeys(keys)]
+    if turns is not None:
+        _across_siblings(ORDINAL, [range(len(dict.fromkeys(row))) for row in turns], sizes, maps)
+    if turns is not None and states is not None:
+        first = [dict(reversed(list(zip(t, s, strict=True)))) for t, s in zip(turns, states, strict=True)]
+        begins = [[f[t] for t in dict.fromkeys(row)] for f, row in zip(first, turns, strict=True)]
+        _across_siblings(STATE, begins, sizes, maps)
     return Layout(sizes, maps)
+
+
+def _across_siblings(grain: str, labels: Sequence[Sequence], sizes: dict[str, int],
+                     maps: dict[tuple[str, str], list[int]]) -> None:
+    """A grain whose units are turns of one group with one label; `labels[i]` has one entry per turn of response i."""
+    keys = [(maps[RESPONSE, GROUP][i], label) for i, row in enumerate(labels) for label in row]
+    sizes[grain], maps[TURN, grain] = _renumber(keys)
+    maps[grain, GROUP] = [g for g, _ in dict.fromkeys(keys)]
 
 
 def _renumber(labels: Sequence) -> tuple[int, list[int]]:

@@ -2,7 +2,8 @@
 
 Two signs are ours and say what the evaluators do: `exp±` bounds its argument to ±20 first, and a comparison where
 a number is expected stands for 1 or 0. The index under a sum or mean runs inside the unit after ∈: `i∈g` are the
-responses i of one group, `t∈i` the tokens of one response, and no ∈ means the whole update.
+responses i of one group, `t∈i` the tokens of one response, and no ∈ means the whole update. `above(x)` is how many of
+them are larger than this one, `upto(x)` the sum of those that are not.
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ from dataclasses import dataclass
 from .expr import (
     GROUP,
     LOG_RATIO_BOUND,
+    ORDINAL,
     PAIR,
     RESPONSE,
     SEGMENT,
+    STATE,
+    STEP,
     TOKEN,
     TURN,
     UPDATE,
     Apply,
     Const,
     Expr,
+    Order,
     Reduce,
     Scan,
     Shift,
@@ -30,7 +35,8 @@ from .expr import (
 from .grain import grain
 
 OR, AND, COMPARE, ADD, SIGN, MUL, POW, ATOM = range(8)
-INDEX = {TOKEN: "t", TURN: "k", SEGMENT: "s", RESPONSE: "i", PAIR: "p", GROUP: "g", UPDATE: ""}
+INDEX = {TOKEN: "t", TURN: "k", STEP: "m", SEGMENT: "s", RESPONSE: "i", PAIR: "p", ORDINAL: "n", STATE: "z", GROUP: "g",
+         UPDATE: ""}
 COMPARISONS = ("lt", "le", "gt", "ge", "eq")
 BOUNDED = "exp±"
 ONES = "1"
@@ -79,7 +85,7 @@ def _show(e: Expr, style: Style) -> tuple[str, int]:
             return _number(value, style)
         case Var():
             return style.variable(e), ATOM
-        case Reduce(op, arg, over):
+        case Reduce(op, arg, over) | Order(op, arg, over):
             return _reduce(op, arg, over, style)
         case Scan(arg, decay, over):
             return _discount(arg, decay, over, style), SIGN

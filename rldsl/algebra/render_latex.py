@@ -8,7 +8,8 @@ from .render import BOUNDED, Style, plain_number, show
 NAMES = {BOUNDED: r"\exp_{\pm}", "exp": r"\exp", "log": r"\log", "min": r"\min", "max": r"\max",
          "sigmoid": r"\sigma", "clip": r"\operatorname{clip}", "sg": r"\operatorname{sg}"}
 REDUCTIONS = {"mean": r"\operatorname{mean}", "std": r"\operatorname{std}", "std_sample": r"\operatorname{std}^{(n-1)}",
-              "max": r"\max", "min": r"\min", "count": r"\operatorname{count}"}
+              "max": r"\max", "min": r"\min", "count": r"\operatorname{count}",
+              "above": r"\operatorname{above}", "upto": r"\operatorname{upto}"}
 
 
 def latex(e: Expr) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .expr import Apply, Const, Expr, Reduce, Scan, Shift, children, rebuild
+from .expr import Apply, Const, Expr, Order, Reduce, Scan, Shift, children, rebuild
 from .grain import grain
 
 
@@ -14,7 +14,7 @@ def simplify(e: Expr) -> Expr:
     What a reduction reduces keeps its grain: Σ_t (R + 0·ℓ) counts R once per token, Σ R does not.
     """
     parts = tuple(simplify(p) for p in children(e))
-    if isinstance(e, Reduce) and parts[0] != Const(0.0) and grain(parts[0]) != grain(e.arg):
+    if isinstance(e, (Reduce, Order)) and parts[0] != Const(0.0) and grain(parts[0]) != grain(e.arg):
         return e
     return _step(rebuild(e, parts) if parts else e)
 
@@ -31,7 +31,7 @@ def _step(e: Expr) -> Expr:
             return _apply(op, args, e)
         case Reduce("sum" | "mean" | "std" | "std_sample" | "max" | "min", Const(0.0), _):
             return Const(0.0)
-        case Scan(Const(0.0), _, _):
+        case Order(_, Const(0.0), _) | Scan(Const(0.0), _, _):
             return Const(0.0)
         case Shift(Const(0.0), Const(0.0), _):
             return Const(0.0)

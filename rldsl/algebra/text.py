@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .expr import Apply, Const, Expr, Reduce, Scan, Shift, Var
+from .expr import Apply, Const, Expr, Order, Reduce, Scan, Shift, Var
 
 
 def to_data(e: Expr) -> Any:
@@ -18,6 +18,8 @@ def to_data(e: Expr) -> Any:
             return [op, *map(to_data, args)]
         case Reduce(op, arg, over):
             return ["reduce", op, to_data(arg), over]
+        case Order(op, arg, over):
+            return ["order", op, to_data(arg), over]
         case Scan(arg, decay, over):
             return ["scan", to_data(arg), to_data(decay), over]
         case Shift(arg, fill, over):
@@ -35,6 +37,8 @@ def from_data(data: Any) -> Expr:
             return Var(*rest)
         case "reduce":
             return Reduce(rest[0], from_data(rest[1]), rest[2])
+        case "order":
+            return Order(rest[0], from_data(rest[1]), rest[2])
         case "scan":
             return Scan(from_data(rest[0]), from_data(rest[1]), rest[2])
         case "shift":

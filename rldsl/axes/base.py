@@ -9,8 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rldsl.algebra.expr import RESPONSE, Const, Expr, mean, ratio_of, total
-from rldsl.algebra.variables import LOGP, LOGP_OLD, LOGP_ROLLOUT
+from rldsl.algebra.expr import (
+    PAIR,
+    RESPONSE,
+    Const,
+    Expr,
+    absolute,
+    clip,
+    exp,
+    gt,
+    log,
+    mean,
+    minimum,
+    ratio_of,
+    total,
+    where,
+)
+from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
 
 from .choice import Choice
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
@@ -133,6 +148,28 @@ class Estimator(Choice):
         return None
 
 
+class VectorEstimator(Estimator):
+    """An estimator that sees the terms of the feedback apart."""
+
+    def combine(self, parts: tuple[tuple[float, Expr], ...]) -> Expr:
+        """The advantage, from each term of the reward with its weight; response grain."""
+        raise TypeError(f"{self.name} combines nothing")
+
+    def estimate(self) -> Expr:
+        """What `combine` gives where the reward has a single term."""
+        return self.combine(((1.0, REWARD),))
+
+
+class Decay(Choice):
+    """A parameter of an estimator: how far a TD error reaches back, λ."""
+
+    axis = "decay"
+
+    def value(self) -> Expr:
+        """λ, per response or finer."""
+        raise TypeError(f"{self.name} decays nothing")
+
+
 class AdvantageStage(Choice):
     """A stage after `|`: transforms another estimator's advantage."""
 
@@ -167,6 +204,27 @@ def mismatch(grain: str = "token") -> Expr:
                      "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
 
 
+def trajectory(r: Expr) -> Expr:
+    """The product of token ratios over the response; a ratio that already is one number per response stays itself."""
+    return ratio_of(total(log(r), RESPONSE))
+
+
+def log_sigmoid(x: Expr) -> Expr:
+    """log σ(x), finite for every finite x."""
+    return minimum(x, 0.0) - log(1.0 + exp(-absolute(x)))
+
+
+def margin(x: Expr) -> Expr:
+    """x of the preferred response minus x of the other, per pair; x is one number per response."""
+    return total(where(gt(CHOSEN, 0.0), x, -x), PAIR)
+
+
+def binary_kl(p: Expr, q: Expr) -> Expr:
+    """KL(p‖q) of two distributions over “this token” and “any other”; probabilities are held in [1e-12, 1 − 1e-12]."""
+    p, q = clip(p, 1e-12, 1 - 1e-12), clip(q, 1e-12, 1 - 1e-12)
+    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
+
+
 # ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
 
 class Gate(Choice):
@@ -197,6 +255,10 @@ class Regulariser(Choice):
         """Token-grain term added to the objective (a penalty is negative). `r` is None with `ratio = none`."""
         raise TypeError(f"{self.name} adds nothing")
 
+    def own_weight(self) -> Expr | None:
+        """Token weights of its own over the whole update, or None: the recipe's reduction weighs it."""
+        return None
+
 
 # ── reduction ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -219,12 +281,34 @@ class Distribution(Choice):
     axis = "distribution"
 
     def correction(self) -> Expr:
-        """A constant factor per token."""
+        """A constant factor per token, over the whole batch; may read the advantage."""
         return Const(1.0)
+
+    def counts(self) -> Expr | None:
+        """Token-grain 1/0: which tokens stay in the denominators; None where all of them do."""
+        return None
 
     def stays(self) -> Expr | None:
         """Response-grain 1/0: whether the response may be used; None where every one may."""
         return None
+
+
+class Mask(Distribution):
+    """A correction that drops: by itself 1 for what is kept, else 0.
+
+    Each mask ends with the parameter `denominator`: `all` leaves what is dropped in every denominator, `kept` takes
+    it out.
+    """
+
+    def keeps(self) -> Expr:
+        """1/0 per token or response."""
+        raise TypeError(f"{self.name} keeps nothing")
+
+    def correction(self) -> Expr:
+        return self.keeps()
+
+    def counts(self) -> Expr | None:
+        return self.keeps() if self.denominator == "kept" else None
 
 
 # ── system ───────────────────────────────────────────────────────────────────────────────────────────

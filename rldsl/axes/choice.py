@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from rldsl.algebra import variables
+from rldsl.algebra.expr import Expr
+
 from .traits import Trait
 from .types import SameAs
 
@@ -18,7 +21,8 @@ class Choice:
     The file's name is the choice's name in the language; the class in it is found by its base. `positional`
     says how many leading fields may be given without a name. `version` rises when a shipped meaning changes.
     `needs` and `gives` are sets of traits, or a property where they depend on the parameters; `decided_by` then
-    names the parameter: {trait: parameter}. Diagnostics point at it.
+    names the parameter: {trait: parameter}. Diagnostics point at it. `state` is {name: value before the first batch}
+    of the numbers that the choice carries from batch to batch, or a property; `next_state` says what becomes of them.
     """
 
     axis: ClassVar[str] = ""
@@ -27,6 +31,7 @@ class Choice:
     needs: ClassVar[frozenset[Trait]] = frozenset()
     gives: ClassVar[frozenset[Trait]] = frozenset()
     decided_by: ClassVar[Mapping[Trait, str]] = {}
+    state: ClassVar[Mapping[str, float]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -42,6 +47,14 @@ class Choice:
             value = getattr(self, f.name)
             if isinstance(value, SameAs):
                 object.__setattr__(self, f.name, getattr(self, value.field))
+
+    def carried(self, name: str) -> Expr:
+        """The present value of a number in `state`, update grain."""
+        return variables.state(self.name, name)
+
+    def next_state(self) -> dict[str, Expr]:
+        """What each number in `state` is for the next batch: update grain, over the whole batch."""
+        return {}
 
     def check(self) -> dict[str, str]:
         """Bounds between this choice's own parameters: {parameter: what must hold}. Reported as RL204."""

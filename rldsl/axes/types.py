@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ Count = Annotated[int, Bound(ge=1)]
 Natural = Annotated[int, Bound(ge=0)]
 Seconds = Annotated[float, Bound(gt=0), Unit("seconds")]
 Bytes = Annotated[int, Bound(ge=1), Unit("bytes")]
+Denominator = Literal["all", "kept"]
 Check = Callable[[Any], str | None]
 
 NUMERATORS = ("current",)

@@ -26,6 +26,7 @@ from rldsl.algebra.expr import (
     Apply,
     Const,
     Expr,
+    Order,
     Reduce,
     Scan,
     Shift,
@@ -49,7 +50,7 @@ class TorchMath:
 
     def column(self, data: Any) -> Tensor:
         """Numbers or a tensor as a float64 column, detached."""
-        return torch.as_tensor(data, device=self.device).detach().to(torch.float64)
+        return torch.as_tensor(data, dtype=torch.float64, device=self.device).detach()
 
     def evaluate(self, e: Expr, env: Mapping[str, Value], shape: Layout) -> Value:
         """The value of an expression at its own grain."""
@@ -135,6 +136,8 @@ class _Tape:
                 return VALUES[op](*self._aligned(e))
             case Reduce(op, arg, over):
                 return self._members(arg, over).reduce(op, self._full(arg))
+            case Order(op, arg, over):
+                return self._members(arg, over).order(op, self._full(arg))
             case Scan(_, _, over):
                 x, link = self._aligned(e)
                 return scan(x, torch.where(self._linked(over), link, 0.0))

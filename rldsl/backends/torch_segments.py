@@ -70,6 +70,25 @@ class Segments:
                 return self.extreme(x, "amax" if op == "max" else "amin")
         return self.std(x, int(op == "std_sample"))
 
+    def order(self, op: str, x: Tensor) -> Tensor:
+        """Per member, how many of its unit are larger (`above`) or the sum of those not larger (`upto`)."""
+        if not len(x):
+            return x
+        by_value = torch.argsort(x, stable=True)
+        place = by_value[torch.argsort(self.index[by_value], stable=True)]
+        ordered, unit = x[place], self.index[place]
+        starts = torch.ones_like(unit, dtype=torch.bool)
+        starts[1:] = (ordered[1:] != ordered[:-1]) | (unit[1:] != unit[:-1])
+        run = starts.cumsum(0) - 1
+        run_end = torch.bincount(run).cumsum(0)[run]  # one past the last member with this value
+        unit_end = self.counts.to(torch.long).cumsum(0)[unit]
+        if op == "above":
+            found = (unit_end - run_end).to(x.dtype)
+        else:
+            sums = torch.cat([x.new_zeros(1), ordered.cumsum(0)])
+            found = sums[run_end] - sums[unit_end - self.counts.to(torch.long)[unit]]
+        return torch.empty_like(x).index_copy_(0, place, found)
+
     def pull(self, op: str, x: Tensor, value: Tensor, g: Tensor) -> Tensor:
         """d(Σ g·reduce)/dx. `value` and `g` are [units], the result [members]."""
         own = g[self.index]

@@ -26,7 +26,8 @@ FORMULAS = {"reward": "reward", "token_reward": "reward per token", "advantage":
             "policy": "gated term", "regularisers": "regularisers", "weight": "weights of tokens",
             "correction": "correction of the distribution", "value_target": "target of the critic",
             "keeps": "groups that are kept", "leaves_first": "responses that leave before statistics",
-            "leaves_later": "responses that leave the loss"}
+            "leaves_later": "responses that leave the loss", "counted": "tokens in the denominators",
+            "state": "what is carried to the next batch"}
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,20 @@ def explain(recipe: Recipe) -> Explanation:
 
 
 def _whole(o: Objective) -> Expr:
-    """J = Σ_t w·(d·gate + regularisers), with the ratio as one symbol; what is exactly zero is left out."""
+    """J = Σ_t w·(d·gate + regularisers) + Σ_t of those with their own weights, with the ratio as one symbol.
+
+    What is exactly zero is left out.
+    """
     ratio = _ratio(o)
     inner = ratio.get(o.policy) if o.policy in ratio else _shorten(o.policy, ratio)
     term = simplify((q.CORRECTION if o.correction != Const(1.0) else Const(1.0)) * inner)
-    for each in o.regularisers:
-        if not is_zero(each.expr):
-            term = term + _shorten(each.expr, ratio)
-    return total(q.WEIGHT * term, UPDATE)
+    added = [r for r in o.regularisers if not is_zero(r.expr)]
+    for each in (r for r in added if not r.own):
+        term = term + _shorten(each.expr, ratio)
+    whole = total(q.WEIGHT * term, UPDATE)
+    for each in (r for r in added if r.own):
+        whole = whole + total(_shorten(each.expr, ratio), UPDATE)
+    return whole
 
 
 def _parts(o: Objective) -> Iterator[Part]:
@@ -88,7 +94,8 @@ def _parts(o: Objective) -> Iterator[Part]:
     ratio = _ratio(o)
     counts = {total(q.RESPONSES, UPDATE): COUNT}
     symbol = next(iter(ratio.values()), TOKEN_RATIO)
-    defined = [("weight of a token", q.WEIGHT, o.weight), ("correction", q.CORRECTION, o.correction),
+    defined = [("weight of a token", q.WEIGHT, o.weight), ("counts in the denominators", q.COUNTED, o.counted),
+               ("correction", q.CORRECTION, o.correction),
                ("ratio", symbol, o.ratio), ("advantage", q.ADVANTAGE, o.advantage),
                ("critic's target", TARGET, o.value_target), ("token reward", q.TOKEN_REWARD, o.token_reward),
                ("reward", q.REWARD, o.reward), ("scores", q.SCORES, o.sources), ("correctness", q.CORRECT, o.correct)]
@@ -97,6 +104,9 @@ def _parts(o: Objective) -> Iterator[Part]:
         if formula is not None and (var.name in seen or var is TARGET):
             yield Part(what, var, _shorten(simplify(formula), counts))
             seen |= names([formula])
+    for each in o.state:
+        yield Part(f"{each.choice}: {each.name} for the next batch", q.state(each.choice, each.name),
+                   _shorten(each.next, counts))
 
 
 def _keeps(o: Objective) -> Iterator[Part]:

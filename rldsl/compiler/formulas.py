@@ -13,7 +13,7 @@ LIVE = Var("live", RESPONSE, "n_i", "nᵢ")
 
 def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str, Expr]:
     """{what it is: its formula}; `ratio` is the recipe's ratio, for the choices that use it."""
-    found = _stated(choice, ratio, live)
+    found = {**_stated(choice, ratio, live), **{f"next {name}": e for name, e in choice.next_state().items()}}
     return {what: e for what, e in found.items() if e is not None}
 
 
@@ -27,6 +27,8 @@ def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
             return {"keeps the group": choice.keeps()}
         case base.Estimator():
             return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
+        case base.Decay():
+            return {"decay": choice.value()}
         case base.AdvantageStage():
             return {"advantage": choice.transform(ADVANTAGE)}
         case base.Ratio():
@@ -34,9 +36,9 @@ def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
         case base.Gate():
             return {"term": choice.term(ratio, ADVANTAGE, LOGP)}
         case base.Regulariser():
-            return {"added to the objective": choice.bonus(ratio)}
+            return {"added to the objective": choice.bonus(ratio), "its weight": choice.own_weight()}
         case base.Reduction():
             return {"weight": choice.weight(live)}
         case base.Distribution():
-            return {"correction": choice.correction(), "stays": choice.stays()}
+            return {"correction": choice.correction(), "counts": choice.counts(), "stays": choice.stays()}
     return {}

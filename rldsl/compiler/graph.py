@@ -23,7 +23,8 @@ MODEL = "model"
 """The grain of a set of weights: one per run."""
 
 INPUTS = (PROMPTS, WEIGHTS, ROLLOUT_WEIGHTS, REFERENCE_WEIGHTS, CRITIC_WEIGHTS, variables.TRAINER_VERSION.name)
-"""What exists before a batch begins."""
+"""What exists before a batch begins; so does what choices carry from batch to batch, under names in `CARRIED`."""
+CARRIED = "state."
 
 GRAINS: Mapping[str, str] = {
     TRAJECTORIES: RESPONSE, PROMPTS: GROUP, VALUE_TARGET: TOKEN, CORRECTION: TOKEN,
@@ -91,7 +92,7 @@ class Graph:
 
 def grain_of(name: str) -> str:
     """The grain of a field. KeyError for a name that no part of the pipeline knows."""
-    return RESPONSE if name.startswith("score.") else GRAINS[name]
+    return RESPONSE if name.startswith("score.") else UPDATE if name.startswith(CARRIED) else GRAINS[name]
 
 
 def verify(graph: Graph) -> None:
@@ -109,10 +110,10 @@ def _broken(graph: Graph) -> Iterator[str]:
         if n.kind not in KINDS or n.engine not in ENGINES:
             yield f"{n.id} has kind {n.kind} on engine {n.engine}"
         for name in n.reads:
-            if name not in known:
+            if name not in known and not name.startswith(CARRIED):
                 yield f"{n.id} reads {name} before anything writes it"
         for name in (*n.reads, *n.writes):
-            if name not in GRAINS and not name.startswith("score."):
+            if name not in GRAINS and not name.startswith(("score.", CARRIED)):
                 yield f"{n.id} names the unknown field {name}"
         ids.add(n.id)
         known.update(n.writes)

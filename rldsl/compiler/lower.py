@@ -14,8 +14,9 @@ from rldsl.algebra import variables as q
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
 
-from .formulas import formulas
+from .formulas import LIVE, formulas
 from .graph import (
+    CARRIED,
     CORRECTION,
     CRITIC_WEIGHTS,
     PROMPTS,
@@ -30,13 +31,17 @@ from .graph import (
 from .objective import Objective
 from .recipe import Recipe
 
-RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name)
+RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name,
+            q.TOKENS.name)
 """What sampling itself leaves behind."""
 CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
 """What a forward of the current policy can give; with gradient inside the update."""
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
             "current": (CURRENT, (WEIGHTS, REFERENCE_WEIGHTS))}
 """{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start."""
+MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
+        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
+"""What scoring, the critic and the stages of a batch add, or the compiler puts in."""
 CHECKPOINT_EVERY = 10
 """Batches between two checkpoints; the last batch always has one."""
 
@@ -52,6 +57,12 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
                   _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
 
 
+def provided(name: str) -> bool:
+    """Whether some step of a batch writes a variable."""
+    forwards = {given for gives, _ in FORWARDS.values() for given in gives}
+    return name in {*RECORDED, *MADE, *forwards} or name.startswith(("score.", CARRIED))
+
+
 def names(expressions: Iterable[Expr | None]) -> frozenset[str]:
     """The names of all variables in some expressions."""
     return frozenset(v.name for e in expressions if e is not None for v in variables(e))
@@ -61,7 +72,8 @@ def before_update(objective: Objective) -> frozenset[str]:
     """The variables that are read before the update begins, corrections among them."""
     o = objective
     staged = [n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)]
-    return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, *staged])
+    carried = [c.next for c in o.state]
+    return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted, *staged, *carried])
 
 
 def in_update(objective: Objective) -> frozenset[str]:
@@ -136,13 +148,14 @@ def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
 
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
-    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *target)
+    counted = (q.COUNTED.name,) if objective.counted is not None else ()
+    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
     return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
 
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
-    own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction,
-                 *(n.expr for n in (*o.leaves_first, *o.leaves_later))])
+    own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
+                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)])
     return _reads(own - {q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 

@@ -11,21 +11,25 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rldsl.algebra.expr import GROUP, RESPONSE, UPDATE, Const, Expr, absolute, gt, highest, total, where
-from rldsl.algebra.grain import substitute, variables
+from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.text import from_data, to_data
 from rldsl.algebra.variables import (
     ADVANTAGE,
     CORRECTION,
+    COUNTED,
     LAST,
+    LENGTH,
     LOGP,
     MAX_TOKENS,
     REWARD,
     SCORES,
+    TOKENS,
     WEIGHT,
     score,
+    state,
 )
-from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source
+from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source, VectorEstimator
 from rldsl.axes.traits import CORRECTNESS
 
 from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum, feedback_nodes
@@ -41,10 +45,26 @@ class Score:
 
 @dataclass(frozen=True)
 class Named:
-    """An expression with the name of the choice it came from."""
+    """An expression with the name of the choice it came from; `own` says that it holds its own token weights."""
 
     name: str
     expr: Expr
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A number that a choice carries from batch to batch: its value before the first, and what becomes of it."""
+
+    choice: str
+    name: str
+    initial: float
+    next: Expr
+
+    @property
+    def variable(self) -> str:
+        """The name under which formulas read it."""
+        return state(self.choice, self.name).name
 
 
 @dataclass(frozen=True)
@@ -66,23 +86,30 @@ class Objective:
     weight: Expr                      # token: w, over the whole update, constant
     ratio: Expr | None                # r, for reports
     policy: Expr                      # the gated term, maximised
-    regularisers: tuple[Named, ...]   # token: added to the objective with weight w
+    regularisers: tuple[Named, ...]   # token: added to the objective, with weight w or their own
+    counted: Expr | None = None       # token 1/0: who stays in the denominators; None where all do
+    state: tuple[Carried, ...] = ()   # update: what is carried to the next batch
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression there is."""
         named = (*self.leaves_first, *self.leaves_later, *self.keeps, *self.regularisers)
         single = (self.sources, self.correct, self.reward, self.token_reward, self.advantage, self.value_target,
-                  self.correction, self.live, self.weight, self.ratio, self.policy)
-        return tuple(e for e in single if e is not None) + tuple(n.expr for n in named)
+                  self.correction, self.counted, self.live, self.weight, self.ratio, self.policy)
+        return (*(e for e in single if e is not None), *(n.expr for n in named), *(c.next for c in self.state))
 
     def terms(self) -> tuple[Named, ...]:
         """The parts of J, one number per update each: the policy term, then the regularisers."""
         policy = total(WEIGHT * (CORRECTION * self.policy), UPDATE)
-        return (Named("policy", policy), *(Named(n.name, total(WEIGHT * n.expr, UPDATE)) for n in self.regularisers))
+        added = (Named(n.name, total(n.expr if n.own else WEIGHT * n.expr, UPDATE)) for n in self.regularisers)
+        return (Named("policy", policy), *added)
 
     def reads(self) -> frozenset[str]:
         """Names of all variables that some formula reads."""
         return frozenset(v.name for e in self.expressions() for v in variables(e))
+
+    def grains(self) -> frozenset[str]:
+        """Every grain that some formula is over."""
+        return frozenset(g for e in self.expressions() for g in grains(e))
 
 
 def build(recipe: Recipe) -> Objective:
@@ -93,7 +120,7 @@ def build(recipe: Recipe) -> Objective:
     filters = _choices(recipe.feedback, RewardFilter)
     lag = [Named(n.name, s) for n in recipe.distribution if (s := n.choice.stays()) is not None]
     ratio = recipe.ratio.choice.ratio()
-    live = _live(recipe)
+    live, counted = _live(recipe), _counted(recipe)
     return Objective(
         scores=tuple(Score(label, node.choice.scorer()) for node, label in labels),
         sources=simplify(sources), correct=_correct(labels), reward=simplify(SCORES + shaping),
@@ -101,12 +128,12 @@ def build(recipe: Recipe) -> Objective:
         leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
         keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
-        advantage=simplify(_advantage(recipe)), value_target=_target(recipe),
+        advantage=simplify(_advantage(recipe, labels)), value_target=_target(recipe),
         correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
-        live=live, weight=_weight(recipe, live), ratio=ratio,
+        counted=counted, live=live, weight=_weight(recipe, live, counted), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
-        regularisers=tuple(Named(label, simplify(node.choice.bonus(ratio)))
-                           for node, label in _labels(recipe.regularisers)))
+        regularisers=tuple(_regulariser(node, label, ratio) for node, label in _labels(recipe.regularisers)),
+        state=tuple(c for node, label in _stateful(recipe) for c in _carried(node, label)))
 
 
 def _choices(f: Feedback, kind: type) -> list[Node]:
@@ -150,11 +177,21 @@ def _correct(labels: list[tuple[Node, str]]) -> Expr | None:
     return next((score(label) for node, label in labels if CORRECTNESS in node.choice.gives), None)
 
 
-def _advantage(recipe: Recipe) -> Expr:
-    advantage = recipe.advantage[0].choice.estimate()
+def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
+    estimator = recipe.advantage[0].choice
+    apart = isinstance(estimator, VectorEstimator)
+    advantage = estimator.combine(_parts(recipe.feedback, labels)) if apart else estimator.estimate()
     for stage in recipe.advantage[1:]:
         advantage = stage.choice.transform(advantage)
     return advantage
+
+
+def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
+    """The terms of the reward with their weights; a term that is no reward per response is none of them."""
+    parts = f.parts if isinstance(f, Sum) else (f,)
+    terms = [(t.factor, t.part) if isinstance(t, Scaled) else (1.0, t) for t in parts]
+    scored = [(factor, simplify(_term(part, labels))) for factor, part in terms]
+    return tuple((factor, e) for factor, e in scored if e != Const(0.0))
 
 
 def _target(recipe: Recipe) -> Expr | None:
@@ -168,9 +205,43 @@ def _live(recipe: Recipe) -> Expr:
     return where(gt(highest(highest(absolute(ADVANTAGE), RESPONSE), GROUP), 0.0), 1.0, 0.0)
 
 
-def _weight(recipe: Recipe, live: Expr) -> Expr:
-    limit = recipe.sampling[0].choice.max_tokens
-    return simplify(substitute(recipe.reduction.choice.weight(live), {MAX_TOKENS.name: Const(float(limit))}))
+def _counted(recipe: Recipe) -> Expr | None:
+    masks = [c for n in recipe.distribution if (c := n.choice.counts()) is not None]
+    return simplify(_product(masks)) if masks else None
+
+
+def _weight(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
+    """Token weights; where masks take tokens out of the denominators, lengths count what is left."""
+    limit, weight = recipe.sampling[0].choice.max_tokens, recipe.reduction.choice.weight
+    if counted is None:
+        return simplify(substitute(weight(live), {MAX_TOKENS.name: Const(float(limit))}))
+    kept = total(COUNTED, RESPONSE)
+    left = substitute(weight(where(gt(kept, 0.0), live, 0.0)), {
+        MAX_TOKENS.name: Const(float(limit)), TOKENS.name: COUNTED, LENGTH.name: kept})
+    return simplify(where(gt(COUNTED, 0.0), left, 0.0))
+
+
+def _regulariser(node: Node, label: str, ratio: Expr | None) -> Named:
+    bonus, weight = node.choice.bonus(ratio), node.choice.own_weight()
+    term = bonus if weight is None else weight * bonus
+    return Named(label, simplify(_own_state(node, label, term)), weight is not None)
+
+
+def _own_state(node: Node, label: str, e: Expr) -> Expr:
+    """The formula with the choice's state under its label: two choices of one name have a state each."""
+    return substitute(e, {state(node.name, name).name: state(label, name) for name in node.choice.state})
+
+
+def _stateful(recipe: Recipe) -> list[tuple[Node, str]]:
+    """The choices that carry something from batch to batch; only regularisers can stand twice."""
+    others = [(n, n.name) for n in recipe.nodes() if n not in recipe.regularisers]
+    return [(n, label) for n, label in (*others, *_labels(recipe.regularisers)) if n.choice.state]
+
+
+def _carried(node: Node, label: str) -> list[Carried]:
+    after = node.choice.next_state()
+    return [Carried(label, name, initial, simplify(_own_state(node, label, after[name])))
+            for name, initial in node.choice.state.items()]
 
 
 def _sum(parts: list[Expr]) -> Expr:
@@ -198,9 +269,10 @@ def from_json(data: dict[str, Any]) -> Objective:
     """The inverse of `to_json`."""
     named = ("leaves_first", "leaves_later", "keeps", "regularisers")
     out: dict[str, Any] = {k: None if v is None else from_data(v) for k, v in data.items()
-                           if k not in named and k != "scores"}
+                           if k not in (*named, "scores", "state")}
     for key in named:
-        out[key] = tuple(Named(n, from_data(e)) for n, e in data[key])
+        out[key] = tuple(Named(n, from_data(e), own) for n, e, own in data[key])
+    out["state"] = tuple(Carried(choice, name, initial, from_data(e)) for choice, name, initial, e in data["state"])
     out["scores"] = tuple(Score(label, Scorer(fn, options)) for label, fn, options in data["scores"])
     return Objective(**out)
 
@@ -211,8 +283,10 @@ def _encode(x: Any) -> Any:
             return None
         case Expr():
             return to_data(x)
-        case Named(name, expr):
-            return [name, to_data(expr)]
+        case Named(name, expr, own):
+            return [name, to_data(expr), own]
+        case Carried(choice, name, initial, after):
+            return [choice, name, initial, to_data(after)]
         case Score(label, scorer):
             return [label, scorer.function, scorer.options]
     return [_encode(part) for part in x]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rldsl.algebra.evaluate import Value, evaluate, spread
-from rldsl.algebra.expr import GROUP, PAIR, RESPONSE, SEGMENT, TOKEN, TURN, UPDATE, Expr
+from rldsl.algebra.expr import GROUP, PAIR, RESPONSE, SEGMENT, STEP, TOKEN, TURN, UPDATE, Expr
 from rldsl.algebra.layout import Layout, layout
 
 
@@ -80,14 +80,15 @@ class Batch:
     @staticmethod
     def of(lengths: Sequence[int], groups: Sequence[int], columns: Mapping[str, Value], math: Math,
            rows: Sequence[int] | None = None, **extra: Any) -> Batch:
-        """A batch of responses; `extra` may hold `pairs`, `turns`, `segments` labels as `layout` takes them.
+        """A batch of responses; `extra` may hold `pairs`, `turns`, `steps`, `segments`, `states` for `layout`.
 
-        The columns that follow from the shape alone (length, responses, last) are added here.
+        The columns that follow from the shape alone (length, responses, tokens, last) are added here.
         """
         shape = layout(lengths, groups, **extra)
         last = [float(t == n - 1) for n in lengths for t in range(n)]
         columns = {**columns, "length": Value(RESPONSE, math.column([float(n) for n in lengths])),
                    "responses": Value(RESPONSE, math.column([1.0] * len(lengths))),
+                   "tokens": Value(TOKEN, math.column([1.0] * len(last))),
                    "last": Value(TOKEN, math.column(last))}
         return Batch(tuple(lengths), tuple(groups), tuple(rows if rows is not None else range(len(lengths))),
                      columns, math, shape, extra)
@@ -115,7 +116,7 @@ class Batch:
 
         def of(grain: str) -> list[int]:
             if grain not in members:
-                members[grain] = (self._finer(grain, keep) if grain in (TOKEN, TURN, SEGMENT)
+                members[grain] = (self._finer(grain, keep) if grain in (TOKEN, TURN, STEP, SEGMENT)
                                   else self._coarser(grain, keep))
             return members[grain]
 

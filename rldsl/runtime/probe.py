@@ -5,106 +5,32 @@ Whole-batch semantics: the given responses are one batch and one update.
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from rldsl.algebra.evaluate import Value, gradient
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE
-from rldsl.algebra.variables import LOGP
+from rldsl.algebra.expr import GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import CHOSEN, LOGP
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
-from .settle import rewards, settle, weigh
+from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
+from .settle import carry, rewards, settle, weigh, with_state
 
-PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
-             "kl_exact", "turns", "segments")
-MADE_HERE = {"reward", "token_reward", "advantage", "weight", "correction", "length", "last", "responses", "scores",
-             "correct"}
+__all__ = ["Response", "BatchFile", "read_batch", "probe"]
 
-
-class Response(BaseModel):
-    """One response of BATCH.json; every list has one entry per action token."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    prompt: str | int
-    reward: float | None = None
-    truncated: bool = False
-    logp_current: list[float]
-    logp_old: list[float] | None = None
-    logp_rollout: list[float] | None = None
-    logp_ref: list[float] | None = None
-    logp_teacher: list[float] | None = None
-    values: list[float] | None = None
-    versions: list[int] | None = None
-    entropy: list[float] | None = None
-    kl_exact: list[float] | None = None
-    turns: list[int] | None = None
-    segments: list[int] | None = None
-    text: str = ""
-
-
-class BatchFile(BaseModel):
-    """BATCH.json."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    trainer_version: int | None = None
-    responses: list[Response]
-
-
-def read_batch(text: str, path: str) -> BatchFile:
-    """Parses BATCH.json; RecipeError (RL203, RL205) names the field and the row."""
-    try:
-        batch = BatchFile.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None,
-                              fix="give an object: {\"responses\": […]}")]) from None
-    except ValidationError as error:
-        raise RecipeError([_explain(e, path) for e in error.errors()]) from None
-    problems = [p for i, r in enumerate(batch.responses) for p in _lengths(i, r, path)]
-    if not batch.responses:
-        problems.append(at("RL205", f"{path}: `responses` is empty", None, fix="give at least one response"))
-    if problems:
-        raise RecipeError(problems)
-    return batch
-
-
-def _explain(error: Any, path: str) -> Diagnostic:
-    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"]).lstrip(".")
-    match error["type"]:
-        case "extra_forbidden":
-            return at("RL205", f"{path}: unknown field `{where}`", None,
-                      fix=f"per-response fields are: {', '.join(Response.model_fields)}")
-        case "missing":
-            return at("RL205", f"{path}: `{where}` is missing", None, fix="give it")
-    return at("RL203", f"{path}: `{where}` {error['msg'].removeprefix('Input ')}", None,
-              fix="NaN and infinity are not numbers here; null is allowed only for `reward`")
-
-
-def _lengths(i: int, r: Response, path: str) -> list[Diagnostic]:
-    n, out = len(r.logp_current), []
-    if r.reward is not None and not math.isfinite(r.reward):
-        out.append(at("RL204", f"{path}: `responses[{i}].reward` must be finite", None, fix="null means: no score"))
-    for name in PER_TOKEN:
-        column = getattr(r, name)
-        if column is not None and len(column) != n:
-            out.append(at("RL203", f"{path}: `responses[{i}].{name}` has {len(column)} entries where "
-                          f"`logp_current` has {n}", None, why="every list has one entry per action token",
-                          fix="make the lengths equal"))
-        elif column is not None and not all(map(math.isfinite, column)):
-            out.append(at("RL204", f"{path}: `responses[{i}].{name}` must be finite", None, fix="give finite numbers"))
-    return out
+MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("turns", "states"), STEP: ("steps",), SEGMENT: ("segments",)}
+"""The labels that divide a batch into the units of a grain."""
 
 
 def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
           siblings: int | None = None) -> dict[str, Any]:
     """Objective, loss, terms and per-token advantage, ratio, weight, correction and d loss/d logp_current."""
     full = _columns(objective, batch, path)
-    scored = [i for i, r in enumerate(batch.responses) if r.reward is not None]
+    scored = [i for i, r in enumerate(batch.rows()) if batch.pairs or r.reward is not None]
     given = rewards(objective, full.select(scored))
     settled = settle(objective, _kept_groups(objective, given))
     update = weigh(objective, settled.batch)
@@ -112,39 +38,74 @@ def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
     if objective.value_target is not None:
         terms["value"] = _value_loss(update)
     total = sum(v for k, v in terms.items() if k != "value")
+    rows = _responses(objective, len(batch.rows()), given, update)
+    shown = {"pairs": _by_pair(rows)} if batch.pairs else {"responses": rows}
+    state = {"state": carry(objective, settled.statistics)} if objective.state else {}
     return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings),
-            "responses": _responses(objective, batch, given, update)}
+            **shown, **state}
 
 
 def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
-    rows = batch.responses
+    rows = batch.rows()
     _require(objective, batch, path)
-    columns: dict[str, Value] = {}
-    for name in PER_TOKEN[:-2]:
-        if all(getattr(r, name) is not None for r in rows):
-            columns[name] = Value(TOKEN, [float(x) for r in rows for x in getattr(r, name)])
-    columns["scores"] = Value(RESPONSE, [r.reward if r.reward is not None else 0.0 for r in rows])
-    columns["correct"] = columns["scores"]
+    columns = {name: Value(TOKEN, [float(x) for r in rows for x in getattr(r, name)]) for name in PER_TOKEN
+               if all(getattr(r, name) is not None for r in rows)}
+    columns |= {name: Value(RESPONSE, [float(getattr(r, name)) for r in rows]) for name in PER_RESPONSE
+                if all(getattr(r, name) is not None for r in rows)}
+    scores = [r.reward if r.reward is not None else 0.0 for r in rows]
+    columns["scores"] = Value(RESPONSE, scores)
+    correct = [s if r.correct is None else r.correct for s, r in zip(scores, rows, strict=True)]
+    columns["correct"] = Value(RESPONSE, correct)
+    columns |= {f"score.{s.label}": Value(RESPONSE, [r.scores[s.label] for r in rows]) for s in objective.scores
+                if all(s.label in (r.scores or {}) for r in rows)}
     columns["truncated"] = Value(RESPONSE, [float(r.truncated) for r in rows])
     newest = max((v for r in rows for v in r.versions or [0]), default=0)
     trainer = newest if batch.trainer_version is None else batch.trainer_version
     columns["trainer_version"] = Value(UPDATE, [float(trainer)])
-    extra = {name: [getattr(r, name) for r in rows] for name in ("turns", "segments")
-             if all(getattr(r, name) is not None for r in rows)}
+    extra: dict[str, Any] = {name: [getattr(r, name) for r in rows] for name in LABELS
+                             if all(getattr(r, name) is not None for r in rows)}
     labels = {p: i for i, p in enumerate(dict.fromkeys(r.prompt for r in rows))}
-    lengths, groups = [len(r.logp_current) for r in rows], [labels[r.prompt] for r in rows]
-    return Batch.of(lengths, groups, columns, PlainMath(), **extra)
+    groups = [labels[r.prompt] for r in rows]
+    if batch.pairs:
+        groups = extra["pairs"] = [i // 2 for i in range(len(rows))]
+        columns[CHOSEN.name] = Value(RESPONSE, [float(i % 2 == 0) for i in range(len(rows))])
+    found = Batch.of([len(r.logp_current) for r in rows], groups, columns, PlainMath(), **extra)
+    return with_state(objective, found, batch.state)
 
 
 def _require(objective: Objective, batch: BatchFile, path: str) -> None:
-    """Every per-token quantity that a formula reads must be given for every response."""
-    needed = objective.reads() - MADE_HERE
-    missing = [at("RL205", f"{path}: `responses[{i}].{name}` is missing; the recipe's objective reads it", None,
-                  fix=f"give `{name}`, one number per action token")
-               for name in PER_TOKEN if name in needed
-               for i, r in enumerate(batch.responses) if getattr(r, name) is None]
-    if missing:
-        raise RecipeError(missing)
+    """Every quantity that a formula reads must be given for every response, and every state that is given be known."""
+    rows, grains = batch.rows(), objective.grains()
+    if (PAIR in grains) != bool(batch.pairs):
+        needs, has = ("pairs", "responses") if PAIR in grains else ("responses", "pairs")
+        raise RecipeError([at("RL205", f"{path} gives {has}, and the recipe's objective is over {needs}", None,
+                              fix=f"give `{needs}`")])
+    reads = objective.reads() - ({CHOSEN.name} if batch.pairs else set())
+    wanted = [name for name in (*PER_TOKEN, *PER_RESPONSE) if name in reads]
+    wanted += dict.fromkeys(label for grain, labels in MADE_OF.items() if grain in grains for label in labels)
+    problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
+                   fix=f"give `{name}`, one {'number' if name in PER_RESPONSE else 'entry per action token'}")
+                for name in wanted for i, r in enumerate(rows) if getattr(r, name) is None]
+    problems += _scores(objective, batch, path)
+    known = {(c.choice, c.name) for c in objective.state}
+    problems += [at("RL205", f"{path}: nothing carries the state `{choice}.{name}`", None, fix="leave it out")
+                 for choice, names in batch.state.items() for name in names if (choice, name) not in known]
+    if problems:
+        raise RecipeError(problems)
+
+
+def _scores(objective: Objective, batch: BatchFile, path: str) -> Iterator[Diagnostic]:
+    """`scores` must name sources of the recipe, and all of them where a formula reads them apart."""
+    labels = [s.label for s in objective.scores]
+    apart = {v.name for e in (objective.advantage, *(k.expr for k in objective.keeps)) for v in variables(e)}
+    for i, r in enumerate(batch.rows()):
+        for label in (r.scores or {}).keys() - set(labels):
+            yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}`: the recipe has no source of that name", None,
+                     fix=f"its sources are {', '.join(labels)}")
+        for label in labels:
+            if f"score.{label}" in apart and label not in (r.scores or {}):
+                yield at("RL205", f"{path}: `{batch.place(i)}.scores.{label}` is missing; the advantage reads it apart",
+                         None, fix="give `scores`, one number for each source")
 
 
 def _kept_groups(objective: Objective, batch: Batch) -> Batch:
@@ -170,20 +131,24 @@ def _gradient(objective: Objective, update: Batch) -> list[float]:
     return out
 
 
-def _responses(objective: Objective, file: BatchFile, given: Batch, update: Batch) -> list[dict]:
+def _responses(objective: Objective, rows: int, given: Batch, update: Batch) -> list[dict]:
     """One record per given response, in the given order. What is not in the loss has no weight and no gradient."""
     n = sum(update.lengths)
     ratio = update.value(objective.ratio, TOKEN).data if objective.ratio is not None else [1.0] * n
     columns = {"advantage": update.columns["advantage"].data, "ratio": ratio, "weight": update.columns["weight"].data,
                "correction": update.columns["correction"].data, "gradient": _gradient(objective, update)}
     reward = dict(zip(given.rows, given.columns["reward"].data, strict=True))
-    out: list[dict] = [{"kept": False, "reward": reward.get(i)} for i in range(len(file.responses))]
+    out: list[dict] = [{"kept": False, "reward": reward.get(i)} for i in range(rows)]
     start = 0
     for row, length in zip(update.rows, update.lengths, strict=True):
         part = slice(start, start + length)
         out[row] = {"kept": True, "reward": reward[row], **{k: v[part] for k, v in columns.items()}}
         start += length
     return out
+
+
+def _by_pair(rows: list[dict]) -> list[dict]:
+    return [{"chosen": chosen, "rejected": rejected} for chosen, rejected in zip(rows[::2], rows[1::2], strict=True)]
 
 
 def _warnings(batch: BatchFile, siblings: int | None) -> list[str]:

@@ -24,7 +24,8 @@ Observe = Callable[[str, Mapping[str, Any]], None]
 
 @dataclass
 class Progress:
-    """What a checkpoint holds beside weights. `batch` is the next one to sample, and the number of trained ones."""
+    """What a checkpoint holds beside weights. `batch` is the next one to sample, and the number of trained ones;
+    `carried` is what choices carry from batch to batch: {choice: {name: number}}."""
 
     ledger: Ledger
     batch: int = 0
@@ -32,6 +33,7 @@ class Progress:
     updates: int = 0
     schedule: dict[str, Any] = field(default_factory=dict)
     streaks: dict[str, int] = field(default_factory=dict)
+    carried: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rldsl.algebra.expr import RESPONSE, TOKEN
+from rldsl.algebra.evaluate import Value
+from rldsl.algebra.expr import RESPONSE, TOKEN, UPDATE
 from rldsl.compiler.objective import Named, Objective
 
 from .batch import Batch
@@ -37,13 +38,31 @@ def settle(objective: Objective, batch: Batch) -> Settled:
     columns = {"advantage": batch.value(objective.advantage, TOKEN)}
     if objective.value_target is not None:
         columns["value_target"] = batch.value(objective.value_target, TOKEN)
-    statistics = batch.with_columns(**columns, correction=batch.value(objective.correction, TOKEN))
+    batch = batch.with_columns(**columns)
+    fixed = {"correction": batch.value(objective.correction, TOKEN)}
+    if objective.counted is not None:
+        fixed["counted"] = batch.value(objective.counted, TOKEN)
+    statistics = batch.with_columns(**fixed)
     return Settled(drop(statistics, objective.leaves_later, left), statistics, left)
 
 
 def weigh(objective: Objective, update: Batch) -> Batch:
     """Adds the column `weight`: token weights over one whole update."""
     return update.with_columns(weight=update.value(objective.weight, TOKEN))
+
+
+def with_state(objective: Objective, batch: Batch, carried: Mapping[str, Mapping[str, float]]) -> Batch:
+    """The batch with what choices carry to it as columns; what is not in `carried` has its first value."""
+    return batch.with_columns(**{c.variable: Value(UPDATE, batch.math.column([
+        carried.get(c.choice, {}).get(c.name, c.initial)])) for c in objective.state})
+
+
+def carry(objective: Objective, statistics: Batch) -> dict[str, dict[str, float]]:
+    """{choice: {name: number}} of what is carried to the next batch; `statistics` as `settle` gives it."""
+    out: dict[str, dict[str, float]] = {}
+    for c in objective.state:
+        out.setdefault(c.choice, {})[c.name] = statistics.math.numbers(statistics.value(c.next, UPDATE).data)[0]
+    return out
 
 
 def drop(batch: Batch, filters: Sequence[Named], left: dict[str, int]) -> Batch:

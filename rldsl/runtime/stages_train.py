@@ -17,7 +17,7 @@ from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
-from .settle import settle, weigh
+from .settle import carry, settle, weigh, with_state
 from .stages_data import cutting
 from .work import LEFT, RESPONSES, TRAINED, Work
 
@@ -31,9 +31,10 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     if not before:
         return
-    settled = settle(run.objective, work.table)
+    settled = settle(run.objective, with_state(run.objective, work.table, run.progress.carried))
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = settled.batch, settled.statistics
+    run.progress.carried = carry(run.objective, settled.statistics)
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)

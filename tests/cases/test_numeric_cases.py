@@ -163,3 +163,42 @@ def test_overlong_of_the_reports():
         out = probe_of([row(*[1.0] * length)], sampling="single(max_tokens: 100)",
                        feedback="verify(exact) + overlong(max: 100, buffer: 20)")
         assert out["responses"][0]["reward"] == close(reward)
+
+
+def test_c050_what_is_chosen_over_the_whole_update_does_not_depend_on_the_split():
+    """2 of 8 tokens, the same ones wherever they stand; a split comes after the whole is evaluated."""
+    numbers = [(4.0, -1.0), (3.0, -1.2), (-1.0, -3.0), (-1.0, -2.9), (-1.0, -2.0), (-1.0, -2.0),
+               (-1.5, -2.0), (-1.5, -2.0)]
+    rows = [row(1.0, reward=a, logp_current=[x], logp_old=[x]) for a, x in numbers]
+    gate = "clip_cov(fraction: 0.25, band: 0.1..20.0)"
+    chosen = [g == 0 for g in gradients(probe_of(rows, gate=gate))]
+    assert chosen == [True, True, False, False, False, False, False, False]
+    moved = [g == 0 for g in gradients(probe_of(rows[4:] + rows[:4], gate=gate))]
+    assert moved == chosen[4:] + chosen[:4]
+
+
+def test_c051_product_and_geometric_mean_are_different_things():
+    numbers = {"logp_current": [-1.0, -1.0], "logp_old": [-1.1, -1.3]}
+    one = [row(1.0, 1.0, reward=1.0) | numbers]
+    for ratio, value in (("trajectory(current / old)", 1.4918), ("sequence(current / old)", 1.2214)):
+        assert probe_of(one, ratio=ratio)["responses"][0]["ratio"] == pytest.approx([value, value], rel=1e-4)
+
+
+def test_c081_whitening_is_over_the_whole_batch():
+    """Also where the batch is cut elsewhere, and where a part of it is empty."""
+    rows = [row(1.0, reward=r) for r in (1, 1, -1, 3)]
+    out = probe_of(rows, advantage="monte_carlo | whiten(eps: 1e-12)")["responses"]
+    assert [r["advantage"][0] for r in out] == pytest.approx([0, 0, -1.4142, 1.4142], abs=1e-4)
+
+
+def test_a_dropped_token_may_leave_the_denominators():
+    """One effective mask for numerator and denominator, whatever the reduction; a response may vanish altogether."""
+    rows = [row(1.0, 1.0, reward=1.0) | {"logp_rollout": [-1.0, -3.0]}, row(1.0, 1.0, reward=1.0),
+            row(1.0, reward=1.0) | {"logp_rollout": [-3.0]}]
+    expected = {"token_mean": ([1 / 3, 0.0], [1 / 3, 1 / 3], [0.0]), "response_mean": ([0.5, 0.0], [0.25, 0.25], [0.0]),
+                "sequence_sum": ([0.5, 0.0], [0.5, 0.5], [0.0]), "longest": ([0.25, 0.0], [0.25, 0.25], [0.0])}
+    for reduction, weights in expected.items():
+        out = probe_of(rows, reduction=reduction, distribution="mis(0.5..2.0, denominator: kept)")["responses"]
+        assert [r["weight"] for r in out] == [pytest.approx(w) for w in weights], reduction
+    gone = probe_of(rows[2:], reduction="response_mean", distribution="mis(0.5..2.0, denominator: kept)")
+    assert gone["objective"] == 0.0 and gradients(gone) == [0.0]

@@ -8,12 +8,14 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from rldsl.algebra.expr import PAIR
 from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice, Example
 from rldsl.compiler.objective import Objective, build
 from rldsl.compiler.recipe import Node, Recipe, Sum
 from rldsl.diagnostics import Span
 from rldsl.runtime.probe import probe, read_batch
+from rldsl.runtime.probe_file import BatchFile
 from tests.probing import recipe_of
 
 HERE = Span("example.rl", 1, 1, 1, 2)
@@ -56,7 +58,7 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 def in_objective(axis: str, name: str) -> bool:
     """Whether a choice shows in the objective: schedules, placements and optimizers do not."""
-    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer))
+    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer, base.Decay))
 
 
 OBJECTIVE_CHOICES = [(axis, name) for axis, name in CHOICES if in_objective(axis, name)]
@@ -78,14 +80,49 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
         out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
                     "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
                     "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
-                    "kl_exact": [draw.random() for _ in range(n)], "versions": [draw.randint(5, 9) for _ in range(n)]})
+                    "kl_exact": [draw.random() for _ in range(n)],
+                    "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
+                    "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
+                    "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
+                    "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,
+                    "mismatched": draw.uniform(-1, 1), "turns": [t // 2 for t in range(n)],
+                    "steps": [t // 3 for t in range(n)], "segments": [t // 2 for t in range(n)],
+                    "scores": {"verify": draw.random(), "format": draw.random()},
+                    "states": [draw.randint(0, 1) for _ in range(n)]})
     return out
+
+
+def batch_file(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> BatchFile:
+    """These responses as the BATCH.json that the objective takes: pairs or responses, with its own scores."""
+    labels = {s.label for s in objective.scores}
+    responses = [r | {"scores": {k: v for k, v in r["scores"].items() if k in labels}} if "scores" in r else r
+                 for r in responses]
+    file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
+    return read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json")
 
 
 def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> dict[str, Any]:
     """probe on these responses."""
-    file = {"responses": responses, "trainer_version": trainer_version}
-    return probe(objective, read_batch(json.dumps(file), "BATCH.json"))
+    out = probe(objective, batch_file(objective, responses, trainer_version))
+    return out if "responses" in out else {**out, "responses": [p[k] for p in out["pairs"] for k in p]}
+
+
+def over_pairs(objective: Objective) -> bool:
+    """Whether the objective compares the two responses of pairs."""
+    return PAIR in objective.grains()
+
+
+def paired(responses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Neighbours as pairs, the first of each preferred; a response without a neighbour is its own."""
+    pairs = [(responses[i], responses[min(i + 1, len(responses) - 1)]) for i in range(0, len(responses), 2)]
+    return [{"chosen": a, "rejected": b} for a, b in pairs]
+
+
+def another_order(objective: Objective, rows: int) -> list[int]:
+    """A random order of rows that leaves pairs together."""
+    size = 2 if over_pairs(objective) else 1
+    units = random.Random(1).sample(range(rows // size), rows // size)
+    return [u * size + k for u in units for k in range(size)]
 
 
 def numbers(x: Any) -> list[float]:

@@ -19,16 +19,22 @@ from .harness import (
     CHOICES,
     EXAMPLES,
     OBJECTIVE_CHOICES,
+    another_order,
     example_choice,
     finite,
     numbers,
     objective_of,
+    over_pairs,
     place,
     random_batch,
     run,
 )
 
+SHAPE = layout([2, 1, 3, 2], [0, 0, 1, 1], pairs=[0, 0, 1, 1], turns=[[0, 0], [0], [0, 0, 1], [0, 1]],
+               steps=[[0, 0], [0], [0, 1, 1], [0, 1]], segments=[[0, 1], [0], [0, 0, 1], [0, 0]])
 every = pytest.mark.parametrize("axis, name", CHOICES, ids=lambda x: str(x))
+SCORED = [(a, n) for a, n in OBJECTIVE_CHOICES if not over_pairs(objective_of(a, n))]
+"""Choices in whose objective a response has a score: a pair has none."""
 in_objective = pytest.mark.parametrize("axis, name", OBJECTIVE_CHOICES, ids=lambda x: str(x))
 
 
@@ -111,7 +117,7 @@ def test_the_objective_survives_the_trip_through_the_plan(axis, name):
 @in_objective
 def test_gradient_equals_finite_differences(axis, name):
     """Of every term, with stopped factors held, in every variable that carries gradient."""
-    draw, step, shape = random.Random(4), 1e-6, layout([2, 1, 3, 2], [0, 0, 1, 1])
+    draw, step, shape = random.Random(4), 1e-6, SHAPE
     objective = objective_of(axis, name)
     for e in (objective.policy, *(r.expr for r in objective.regularisers)):
         env = {v.name: [draw.uniform(-1.4, -0.6) for _ in range(shape.size(v.grain))] for v in variables(e)}
@@ -124,14 +130,14 @@ def test_gradient_equals_finite_differences(axis, name):
 @in_objective
 def test_the_order_of_rows_does_not_matter(axis, name):
     objective, batch = objective_of(axis, name), random_batch(5)
-    order = random.Random(1).sample(range(len(batch)), len(batch))
+    order = another_order(objective, len(batch))
     plain, mixed = run(objective, batch), run(objective, [batch[i] for i in order])
     assert mixed["objective"] == pytest.approx(plain["objective"], abs=1e-12)
     for place_, i in enumerate(order):
         assert numbers(mixed["responses"][place_]) == pytest.approx(numbers(plain["responses"][i]), abs=1e-12)
 
 
-@in_objective
+@pytest.mark.parametrize("axis, name", SCORED, ids=str)
 def test_a_response_without_a_score_has_no_influence(axis, name):
     objective, batch = objective_of(axis, name), random_batch(7)
     foreign = {**batch[0], "reward": None, "logp_current": [-9.0] * len(batch[0]["logp_current"]), "prompt": "p1"}

@@ -170,3 +170,71 @@ def test_probability_that_a_group_is_mixed():
         if out["responses"][0]["kept"]:
             chance += math.prod(p if r else 1 - p for r in outcome)
     assert chance == close(1 - p**group - (1 - p) ** group)
+
+
+@pytest.mark.parametrize("case", cases("sapo"))
+def test_sapo(case):
+    out = probe_of([row(case["r"], reward=case["A"])], gate=f"sapo(tau_pos: {case['tau']}, tau_neg: {case['tau']})")
+    wanted = case.get("gradient_coefficient_on_logp", -case.get("gradient_weight_times_abs_A", 0))
+    assert -out["responses"][0]["gradient"][0] == close(wanted)
+
+
+def test_length_does_not_turn_a_correct_response_against_itself():
+    case = GOLDEN["decoupled_length"]
+    rows = [row(1.0, reward=r, correct=float(c)) for r, c in zip(case["rewards"], case["correct"], strict=True)]
+    group = {"sampling": "group(6, max_tokens: 64)"}
+    coupled = probe_of(rows, advantage="group_mean", **group)["responses"]
+    assert coupled[2]["advantage"][0] == close(case["coupled_advantage_of_third"])
+    apart = [r["advantage"][0] for r in probe_of(rows, advantage="decoupled(lambda: 1)", **group)["responses"]]
+    assert all(a > 0 for a in apart[:3]) and apart[0] > apart[1] > apart[2] and all(a < 0 for a in apart[3:])
+
+
+@pytest.mark.parametrize("case", cases("binary_kl"))
+def test_binary_kl(case):
+    """A token is kept just above its divergence in both directions, and dropped just below the larger one."""
+    larger = max(case["kl"], case["kl_reverse"])
+    numbers = {"logp_current": [math.log(case["p_train"])], "logp_old": [math.log(case["p_train"])],
+               "logp_rollout": [math.log(case["p_rollout"])]}
+    for phi, kept in ((larger * 1.001, 1.0), (larger * 0.999, 0.0)):
+        out = probe_of([row(1.0, reward=1.0) | numbers], distribution=f"kpop({phi:.9g})")
+        assert out["responses"][0]["correction"] == [kept]
+
+
+def test_mis_po_band_on_the_mean_log_ratio():
+    low, high = GOLDEN["mis_po_band_on_log_mean"]
+    for mean, kept in ((low * 0.999, 1.0), (low * 1.001, 0.0), (high * 0.999, 1.0), (high * 1.001, 0.0)):
+        rows = [row(1.0, 1.0, reward=1.0) | {"logp_rollout": [-1.0 - mean] * 2}]
+        assert probe_of(rows, distribution="mis_po")["responses"][0]["correction"] == [kept, kept]
+
+
+@pytest.mark.parametrize("case", cases("gar"))
+def test_quality(case):
+    factors = [*case["f"], *[1.0] * (len(case["rewards"]) - len(case["f"]))]
+    rows = [row(1.0, reward=r, quality=f) for r, f in zip(case["rewards"], factors, strict=True)]
+    group = {"sampling": "group(4, max_tokens: 64)"}
+    out = probe_of(rows, advantage="group_mean | quality", **group)["responses"]
+    assert [r["advantage"][0] for r in out] == close(case["advantages"])
+    assert out[0]["advantage"][0] / 0.5 == close(case["lambda"])
+
+
+@pytest.mark.parametrize("case", cases("max_rl"))
+def test_max_rl(case):
+    found = advantages(case["rewards"], advantage="max_rl", sampling="group(8, max_tokens: 64)")
+    assert [found[0], found[-1]] == close(case["advantages_first_and_last"])
+
+
+@pytest.mark.parametrize("case", cases("length_adaptive_lambda"))
+def test_length_adaptive_lambda(case):
+    """With V = 0 a reward of 1 at the end leaves λ on the token before it."""
+    rows = [row(*[1.0] * case["l"], reward=1.0, values=[0.0] * case["l"])]
+    out = probe_of(rows, advantage=f"gae(lambda_actor: length_adaptive({case['alpha']}), lambda_critic: 1)",
+                   sampling="single(max_tokens: 2000)")
+    assert out["responses"][0]["advantage"][-2:] == pytest.approx([case["lambda"], 1.0], rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", cases("pass_at_k"))
+def test_pass_at_k(case):
+    right = case["N"] - case["N_wrong"]
+    found = advantages([1.0] * right + [0.0] * case["N_wrong"], advantage=f"pass_at_k({case['k']})",
+                       sampling=f"group({case['N']}, max_tokens: 64)")
+    assert (found[0], found[-1]) == pytest.approx((case["A_right"], case["A_wrong"]), abs=5e-6)

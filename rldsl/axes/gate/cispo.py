@@ -2,18 +2,18 @@
 
 Differs from `clip`: beyond the bound the coefficient saturates, where PPO's gradient becomes zero.
 Source: MiniMax-M1 (arXiv:2506.13585), equations 4 and 5; two-sided as written, its runs had no floor
-(`low: 1`).
+(`low: 1`). `mask: ppo` is the unified form's token mask.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from rldsl.algebra.expr import Expr, clip, sg
+from rldsl.algebra.expr import Expr, both, clip, gt, lt, sg, where
 from rldsl.axes.base import Gate, around_one
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import RATIO
-from rldsl.axes.types import Bound, NonNegative
+from rldsl.axes.types import Bound, NonNegative, same_as
 
 
 class Cispo(Gate):
@@ -21,9 +21,20 @@ class Cispo(Gate):
     needs = {RATIO}
     low: Annotated[float, Bound(ge=0, le=1)] = 1.0  # floor is 1 - low
     high: NonNegative = 0.28  # ceiling is 1 + high
+    mask: Literal["none", "ppo"] = "none"  # whether tokens that PPO would clip are dropped after all
+    mask_low: Annotated[float, Bound(ge=0, le=1)] = 0.2  # the mask drops A < 0 below 1 - mask_low
+    mask_high: NonNegative = same_as("mask_low")  # and A > 0 above 1 + mask_high
 
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:
-        return sg(clip(r, 1 - self.low, 1 + self.high)) * advantage * logp
+        weight = clip(r, 1 - self.low, 1 + self.high)
+        if self.mask == "ppo":
+            strays = where(gt(advantage, 0), gt(r, 1 + self.mask_high),
+                           both(lt(advantage, 0), lt(r, 1 - self.mask_low)))
+            weight = where(strays, 0.0, weight)
+        return sg(weight) * advantage * logp
+
+    def unread(self) -> dict[str, str]:
+        return dict.fromkeys(("mask_low", "mask_high"), "mask: ppo") if self.mask == "none" else {}
 
     def bounds(self) -> dict[str, float]:
         return around_one(self.low, self.high)
@@ -32,5 +43,7 @@ class Cispo(Gate):
 EXAMPLES = [
     Example("r = 1.3 saturates at 1.2 and still teaches", {"high": 0.2}, [one_token(1.3, 2.0)], {"gradient": [[-2.4]]}),
     Example("no floor", {"high": 0.2}, [one_token(0.5, -1.0)], {"gradient": [[0.5]]}),
+    Example("the mask drops what PPO would clip", {"high": 0.2, "mask": "ppo"}, [one_token(1.3, 2.0)],
+            {"gradient": [[0.0]]}),
     Example("a floor of 0.8", {"low": 0.2, "high": 0.2}, [one_token(0.5, -1.0)], {"gradient": [[0.8]]}),
 ]

@@ -1,21 +1,24 @@
 """Hold the policy near another one with a KL penalty in the loss.
 
-Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled token:
-k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio, with or
-without its gradient, to correct for off-policy samples.
-Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence" (2020).
+Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled
+token: k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio,
+with or without its gradient, to correct for off-policy samples. With a `target` the coefficient is multiplied
+after each batch by 1 + clip(KL/target − 1, ±0.2)·n/horizon, KL the mean over its n responses of their tokens'
+mean.
+Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence"
+(2020); the target: Ziegler et al. (arXiv:1909.08593), section 2.2.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from rldsl.algebra.expr import Expr, sg
-from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT
+from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, mean, sg, total
+from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT, RESPONSES
 from rldsl.axes.base import Regulariser, kl_estimate
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import PROXIMAL, RATIO, REFERENCE_KL
-from rldsl.axes.types import NonNegative
+from rldsl.axes.types import NonNegative, Positive, Responses
 
 
 class Kl(Regulariser):
@@ -25,6 +28,8 @@ class Kl(Regulariser):
     to: Literal["ref", "old", "rollout"] = "ref"  # the policy to stay near
     estimator: Literal["k1", "k2", "k3", "exact"] = "k3"  # how the KL is taken
     weight: Literal["none", "sg_ratio", "ratio"] = "none"  # factor on the estimate
+    target: Positive | None = None  # KL in nats per token to hold; none keeps the coefficient
+    horizon: Responses = 10000  # responses over which the coefficient follows
 
     @property
     def gives(self) -> frozenset:
@@ -34,16 +39,38 @@ class Kl(Regulariser):
     def needs(self) -> frozenset:
         return frozenset({RATIO} if self.weight != "none" else ())
 
+    @property
+    def state(self) -> dict[str, float]:
+        return {} if self.target is None else {"coef": self.coef}
+
     def bonus(self, r: Expr | None) -> Expr:
-        other = {"ref": LOGP_REF, "old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[self.to]
-        kl = KL_EXACT if self.estimator == "exact" else kl_estimate(LOGP - other, self.estimator)
         factor = {"none": lambda: 1.0, "sg_ratio": lambda: sg(r), "ratio": lambda: r}[self.weight]()
-        return -self.coef * (factor * kl)
+        if self.target is None:
+            return -self.coef * (factor * self._kl())
+        return -(self.carried("coef") * (factor * self._kl()))
+
+    def next_state(self) -> dict[str, Expr]:
+        if self.target is None:
+            return {}
+        seen = mean(mean(self._kl(), RESPONSE), UPDATE)
+        error = clip(seen / self.target - 1.0, -0.2, 0.2)
+        return {"coef": self.carried("coef") * (1.0 + error * total(RESPONSES, UPDATE) / self.horizon)}
+
+    def _kl(self) -> Expr:
+        other = {"ref": LOGP_REF, "old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[self.to]
+        return KL_EXACT if self.estimator == "exact" else kl_estimate(LOGP - other, self.estimator)
 
     def check(self) -> dict[str, str]:
+        if self.target is not None and self.to != "ref":
+            return {"target": "must be none unless `to: ref`: before the update the distance to the others is 0"}
+        if self.target is not None and self.coef == 0:
+            return {"coef": "must be greater than 0 with a target: 0 stays 0"}
         if self.estimator == "exact" and self.to != "ref":
             return {"estimator": "must be k1, k2 or k3 unless `to: ref`"}
         return {}
+
+    def unread(self) -> dict[str, str]:
+        return {"horizon": "a target"} if self.target is None else {}
 
 
 EXAMPLES = [

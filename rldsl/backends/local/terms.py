@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rldsl.algebra.expr import GRAINS, RESPONSE, Expr, Reduce, Scan, Shift, Var
+from rldsl.algebra.expr import GRAINS, RESPONSE, Expr, Order, Reduce, Scan, Shift, Var
 from rldsl.algebra.grain import grain, scope, transform, variables
 from rldsl.compiler.objective import Named, Objective
 from rldsl.runtime.batch import Batch
@@ -29,7 +29,7 @@ def prepare(objective: Objective) -> Terms:
     found: dict[Expr, str] = {}
 
     def hoist(e: Expr) -> Expr:
-        if not isinstance(e, (Reduce, Scan, Shift)) or any(v.gradient for v in variables(e)):
+        if not isinstance(e, (Reduce, Order, Scan, Shift)) or any(v.gradient for v in variables(e)):
             return e
         return Var(found.setdefault(e, f"constant.{len(found)}"), grain(e))
 

@@ -113,7 +113,9 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     (folder / RECIPE).write_text(plan.source, encoding="utf-8")
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
-    params = {**axes, **plan.recipe["settings"], "seed": plan.seed}
+    settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
+                for name, value in part.items()}  # a block may have an axis's name
+    params = {**axes, **settings, "seed": plan.seed}
     tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()}}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
@@ -143,7 +145,8 @@ def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
         points = [y for _, y in record.points.get(name, ())]
         if points:
             numbers[name] = {"first": points[0], "last": points[-1]}
-    if untrained := record.points.get(UNTRAINED.name):
+    untrained = record.points.get(UNTRAINED.name)
+    if untrained and HELD_OUT.name in numbers:
         numbers[HELD_OUT.name]["untrained"] = untrained[0][1]
     steps = [int(step) for step, _ in record.points.get(REWARD.name, ())]
     mlflow = {"run_id": tracked.run_id, "degraded": tracked.degraded, "error": tracked.error} if tracked else None

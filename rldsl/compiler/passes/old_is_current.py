@@ -11,7 +11,7 @@ from rldsl.algebra.variables import LOGP, LOGP_OLD
 
 from ..graph import Graph
 from ..lower import names, rewire
-from ..objective import Named, Objective
+from ..objective import Objective
 from .note import Note
 
 OLD = LOGP_OLD.name
@@ -41,8 +41,8 @@ class OldIsCurrent:
 
 def _exact(o: Objective, graph: Graph) -> bool:
     options = graph.node("update").options
-    fixed = [o.reward, o.token_reward, o.advantage, o.value_target, o.weight, o.live,
-             *(n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later))]
+    fixed = [o.reward, o.token_reward, o.advantage, o.value_target, o.counted, o.weight, o.live,
+             *(n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)]
     movable = OLD not in names([o.correction]) or GRAINS.index(scope(o.correction)) <= GRAINS.index(RESPONSE)
     return options["updates_per_batch"] * options["epochs"] == 1 and OLD not in names(fixed) and movable
 
@@ -53,7 +53,7 @@ def _rewrite(o: Objective) -> Objective:
         policy, correction = sg(_current(correction)) * policy, Const(1.0)
     return replace(o, policy=simplify(policy), correction=correction,
                    ratio=None if o.ratio is None else _current(o.ratio),
-                   regularisers=tuple(Named(r.name, _current(r.expr)) for r in o.regularisers))
+                   regularisers=tuple(replace(r, expr=_current(r.expr)) for r in o.regularisers))
 
 
 def _current(e: Expr) -> Expr:

@@ -41,6 +41,8 @@ def expressions() -> st.SearchStrategy[a.Expr]:
             st.builds(a.where, inner, inner, inner),
             st.builds(a.clip, inner, st.just(-0.5), st.just(0.5)),
             st.builds(a.Reduce, st.sampled_from(REDUCTIONS), token, st.sampled_from(["response", "group", "update"])),
+            st.builds(a.Order, st.sampled_from(["above", "upto"]), token,
+                      st.sampled_from(["response", "group", "update"])),
             st.builds(a.Scan, token, inner.map(lambda e: a.clip(e, -1, 1)), st.sampled_from(["response", "turn"])),
             st.builds(a.Shift, token, inner, st.sampled_from(["response", "turn"])))
 
@@ -69,8 +71,8 @@ def tame(values: list[float]) -> bool:
 
 def orders_nan(e: a.Expr, env: dict, shape: Layout) -> bool:
     """Whether NaN is compared for size somewhere: Python's min and max then depend on the order of arguments."""
-    ops = (*REDUCTIONS, "clip")
-    sizes = (n for n in walk(e) if isinstance(n, (a.Reduce, a.Apply)) and n.op in ops)
+    ops = (*REDUCTIONS, "clip", "above", "upto")
+    sizes = (n for n in walk(e) if isinstance(n, (a.Reduce, a.Order, a.Apply)) and n.op in ops)
     return any(math.isnan(x) for n in sizes for part in a.children(n) for x in evaluate(part, env, shape).data)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from rldsl.cli.main import main
 from rldsl.runtime.journal import kept_events, read_journal
+from rldsl.runtime.tracking_values import flat
 
 RECIPE = """recipe tiny {
   feedback     = verify(exact)
@@ -48,7 +49,10 @@ def test_a_run_trains_reports_and_says_where(project: Path, capsys) -> None:
     assert out["run"]["status"] == "FINISHED" and out["run"]["steps"] == 2
     assert set(out["run"]["metrics"]) == {"held_out/score", "reward/mean"}
     assert Path(out["run"]["report"]).read_text().startswith("<!doctype html>")
-    kinds = [e.kind for e in read_journal(project / "here")]
+    events = list(read_journal(project / "here"))
+    params = flat(events[0].data["params"])
+    assert params["feedback"] == "verify(exact)" and params["feedback.timeout"] == "30.0"
+    kinds = [e.kind for e in events]
     assert kinds[0] == "start" and kinds[-1] == "end" and kinds.count("step") == 2
     assert sorted(p.name for p in (project / "here").iterdir() if p.is_file())[:3] == [
         "journal.jsonl", "machine.json", "objective.txt"]

@@ -13,6 +13,7 @@ from rldsl.runtime import checkpoint
 from rldsl.runtime.control import follow
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.health import PATIENCE, watch
+from rldsl.runtime.journal import Journal, kept_events, read_journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import prompts
 from rldsl.runtime.run import Settings
@@ -185,3 +186,14 @@ def test_a_kill_while_saving_leaves_a_checkpoint_to_go_on_from(tmp_path, monkeyp
     assert found.step in (4, 6) and found.state == {"n": found.step} and not found.skipped
     checkpoint.save(tmp_path, 8, {"n": 8}, write("next"))
     assert checkpoint.newest(tmp_path).step == 8
+
+
+def test_a_restart_from_the_beginning_takes_back_all_but_the_start(tmp_path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="r")
+        journal.append("evaluate", step=0, metrics={"held_out/score": 0.1})
+        journal.append("step", step=1, metrics={})
+        journal.append("end", status="KILLED")
+        journal.append("resume", step=-1)
+        journal.append("evaluate", step=0, metrics={"held_out/score": 0.1})
+    assert [e.kind for e in kept_events(read_journal(tmp_path))] == ["start", "resume", "evaluate"]

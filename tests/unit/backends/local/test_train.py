@@ -30,6 +30,7 @@ SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0}, None)
 OPTIONS = UpdateOptions(("logp_current",), Cutting(None, True, True), True, False)
 ONE, ZERO = a.Const(1.0), a.Const(0.0)
 WHOLE = (LOGP - a.mean(LOGP, "update")) * ADVANTAGE
+WHOLE_ORDER = a.where(a.le(a.above(ADVANTAGE * a.sg(LOGP), "update"), 3), 0.0, ADVANTAGE * LOGP)
 WHOLE_MASK = a.where(a.gt(a.sg(LOGP), a.mean(a.sg(LOGP), "update")), RATIO * ADVANTAGE, 0.0)
 
 
@@ -88,7 +89,7 @@ def test_the_step_is_the_gradient_of_the_reference_evaluator() -> None:
     assert tally.means()["grad_norm"] == pytest.approx(float(expected.norm()), rel=1e-5)
 
 
-@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK])
+@pytest.mark.parametrize("policy", [CLIP, WHOLE, WHOLE_MASK, WHOLE_ORDER])
 @pytest.mark.parametrize("cutting", [Cutting(8, True, True), Cutting(16, True, True), Cutting(16, False, False),
                                      Cutting(1, False, True), Cutting(None, True, False)])
 def test_no_split_changes_the_step(policy: a.Expr, cutting: Cutting) -> None:
@@ -219,3 +220,16 @@ def test_a_missing_piece_is_named(tmp_path) -> None:
     with pytest.raises(RunError) as caught:
         e.load(tmp_path, 0)
     assert caught.value.diagnostic.code == "RL609" and "optimizer.pt" in caught.value.diagnostic.message
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    made = objective()
+    whole, _, _ = step(made)
+    e = engine(made)
+    found = rows(e)
+    order = [4, 0, 8, 2, 6, 1, 7, 3, 5]
+    before = torch.cat([p.detach().flatten().clone() for p in e.policy.parameters()])
+    moved = update(e, made, found).select(order)
+    e.update(UpdateJob([found[i] for i in order], moved, OPTIONS, 1.0, True, False))
+    change = before - torch.cat([p.detach().flatten() for p in e.policy.parameters()])
+    assert float((change - whole).abs().max()) < 1e-6 * float(whole.abs().max()) + 1e-8

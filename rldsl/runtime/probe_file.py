@@ -1,0 +1,139 @@
+"""BATCH.json: the numbers that `probe` takes, read and checked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rldsl.diagnostics import Diagnostic, RecipeError, at
+
+PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
+             "kl_exact", "rewards", "errors")
+PER_RESPONSE = ("greedy_reward", "quality", "agent", "chosen", "mismatched")
+"""Numbers of a whole response, under the names of the variables that formulas read."""
+LABELS = ("turns", "steps", "segments", "states")
+"""Which turn, step, segment or state each token belongs to."""
+
+
+class Response(BaseModel):
+    """One response of BATCH.json; every list has one entry per action token."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    prompt: str | int
+    reward: float | None = None
+    correct: float | None = None
+    scores: dict[str, float] | None = None
+    truncated: bool = False
+    logp_current: list[float]
+    logp_old: list[float] | None = None
+    logp_rollout: list[float] | None = None
+    logp_ref: list[float] | None = None
+    logp_teacher: list[float] | None = None
+    values: list[float] | None = None
+    versions: list[int] | None = None
+    entropy: list[float] | None = None
+    kl_exact: list[float] | None = None
+    rewards: list[float] | None = None
+    errors: list[int] | None = None
+    greedy_reward: float | None = None
+    quality: float | None = None
+    agent: int | None = None
+    chosen: int | None = None
+    mismatched: float | None = None
+    turns: list[int] | None = None
+    steps: list[int] | None = None
+    segments: list[int] | None = None
+    states: list[int | str] | None = None
+    text: str = ""
+
+
+class Member(Response):
+    """One side of a pair: the pair is its prompt."""
+
+    prompt: str | int = ""
+
+
+class Pair(BaseModel):
+    """Two responses to one prompt, the first preferred."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    chosen: Member
+    rejected: Member
+
+
+class BatchFile(BaseModel):
+    """BATCH.json: responses, or pairs. `state` is what choices carry from batch to batch: {choice: {name: number}}."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    trainer_version: int | None = None
+    state: dict[str, dict[str, float]] = {}
+    responses: list[Response] = []
+    pairs: list[Pair] = []
+
+    def rows(self) -> list[Response]:
+        """Every response; of a pair first the chosen one, then the rejected one."""
+        return [*self.responses, *(r for p in self.pairs for r in (p.chosen, p.rejected))]
+
+    def place(self, i: int) -> str:
+        """How messages name row i."""
+        if i < len(self.responses):
+            return f"responses[{i}]"
+        pair, side = divmod(i - len(self.responses), 2)
+        return f"pairs[{pair}].{('chosen', 'rejected')[side]}"
+
+
+def read_batch(text: str, path: str) -> BatchFile:
+    """Parses BATCH.json; RecipeError (RL203, RL204, RL205) names the field and the row."""
+    try:
+        batch = BatchFile.model_validate(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None,
+                              fix="give an object: {\"responses\": […]}")]) from None
+    except ValidationError as error:
+        raise RecipeError([_explain(e, path) for e in error.errors()]) from None
+    problems = [p for i, r in enumerate(batch.rows()) for p in _problems(batch.place(i), r, path)]
+    if bool(batch.responses) == bool(batch.pairs):
+        problems.append(at("RL205", f"{path}: give `responses` or `pairs`, and at least one of them", None,
+                           fix="pairs are for preference losses, responses for everything else"))
+    if problems:
+        raise RecipeError(problems)
+    return batch
+
+
+def _explain(error: Any, path: str) -> Diagnostic:
+    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"]).lstrip(".")
+    match error["type"]:
+        case "extra_forbidden":
+            return at("RL205", f"{path}: unknown field `{where}`", None,
+                      fix=f"per-response fields are: {', '.join(Response.model_fields)}")
+        case "missing":
+            return at("RL205", f"{path}: `{where}` is missing", None, fix="give it")
+    return at("RL203", f"{path}: `{where}` {error['msg'].removeprefix('Input ')}", None,
+              fix="NaN and infinity are not numbers here; null is allowed only for `reward`")
+
+
+def _problems(place: str, r: Response, path: str) -> Iterator[Diagnostic]:
+    n = len(r.logp_current)
+    for name in ("reward", "correct", *PER_RESPONSE):
+        value = getattr(r, name)
+        if value is not None and not math.isfinite(value):
+            yield at("RL204", f"{path}: `{place}.{name}` must be finite", None, fix="null means: no score")
+    for name in (*PER_TOKEN, *LABELS):
+        column = getattr(r, name)
+        if column is not None and len(column) != n:
+            yield at("RL203", f"{path}: `{place}.{name}` has {len(column)} entries where `logp_current` has {n}", None,
+                     why="every list has one entry per action token", fix="make the lengths equal")
+        elif column is not None and name not in LABELS and not all(map(math.isfinite, column)):
+            yield at("RL204", f"{path}: `{place}.{name}` must be finite", None, fix="give finite numbers")
+        elif column is not None and name in LABELS[:3] and _comes_back(column):
+            yield at("RL204", f"{path}: `{place}.{name}` comes back to a label that it has left", None,
+                     why="the tokens of one turn, step or segment stand together", fix="number them in order")
+
+
+def _comes_back(labels: list) -> bool:
+    runs = [x for i, x in enumerate(labels) if i == 0 or labels[i - 1] != x]
+    return len(runs) != len(set(runs))
