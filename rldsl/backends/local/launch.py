@@ -14,6 +14,7 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
@@ -66,14 +67,14 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
-    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed)
-    model = Model(policy, tokenizer)
+    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    model, named = Model(policy, tokenizer), _named_reference(plan, recipe, root, policy)
     limit = _prompt_limit(recipe, policy)
     data = _prompts(recipe, root, settings.data.train, "train", model, limit)
     held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
                 for t in settings.evaluate.tasks}
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, model, folder)
+    engine = _engine(plan, recipe, model, folder, named)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
@@ -81,11 +82,13 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
                   pool.score, journal, progress, observe, fresh=found is None)
         if resume:
             _restore(run, engine, found)
+        else:
+            _tell_dropped(run, settings.data.train, limit)
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
             _warm_start(recipe, root, model)
-            run.rollout = run.trainer = _engine(plan, recipe, model, folder)  # a critic copies the warm policy
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder, named)  # a critic copies the warm policy
         yield run
 
 
@@ -149,6 +152,14 @@ def _prompts(recipe: Recipe, root: Path, spec: str, split: str, model: Model, li
     return prompts(task, model.encode, limit, data.too_long, spec, most)
 
 
+def _tell_dropped(run: Run, train: str, limit: int) -> None:
+    for name, held in {train: run.data, **{f"{name}, held out,": d for name, d in run.held_out.items()}}.items():
+        if held.dropped:
+            run.warn(Diagnostic("RL408", f"{held.dropped} of {held.dropped + len(held)} prompts of {name} are left out: "
+                                f"they are longer than {limit} tokens", severity="warning",
+                                why="data { too_long: drop } says so", fix="nothing to do, if these can be spared"))
+
+
 def _warm_start(recipe: Recipe, root: Path, model: Model) -> None:
     data = recipe.settings.data
     task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
@@ -158,7 +169,21 @@ def _warm_start(recipe: Recipe, root: Path, model: Model) -> None:
     warm_start(model.policy, examples, recipe.settings.model.warm_start)
 
 
-def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path) -> LocalEngine:
+def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
+    """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
+    spec = recipe.settings.model.reference
+    if spec == "initial" or not plan.graph.readers(REFERENCE_WEIGHTS):
+        return None
+    found, _ = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    sizes = found.architecture.vocabulary, policy.architecture.vocabulary
+    if sizes[0] != sizes[1]:
+        raise RecipeError([Diagnostic(
+            "RL407", f"the reference {spec!r} embeds {sizes[0]} token ids, the policy {sizes[1]}",
+            why="a KL compares the probabilities of the same tokens", fix="use a reference with the same tokenizer")])
+    return found.requires_grad_(False)
+
+
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, named: Policy | None) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
@@ -167,8 +192,8 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path) -> LocalEngi
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
-        if settings.model.reference != "initial":
-            return load_policy(settings.model.reference, plan.resolved["dtype"], plan.seed)[0].requires_grad_(False)
+        if named is not None:
+            return named
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
         twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
