@@ -82,7 +82,7 @@ class Var(Expr):
 
 @dataclass(frozen=True)
 class Apply(Expr):
-    """An elementwise operation: add sub mul div pow neg exp log abs sigmoid min max clip where sg lt le gt ge eq and or not."""
+    """An elementwise operation, by name: add, sub, mul, …, clip, where, sg; `evaluate.VALUES` has them all."""
 
     op: str
     args: tuple[Expr, ...]

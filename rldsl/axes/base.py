@@ -266,7 +266,7 @@ class Reduction(Choice):
     """Who gets how much say: the weight of every token in the whole update."""
 
     axis = "reduction"
-    uniform_groups: Literal["count", "exclude"] = "count"  # whether groups whose advantages are all 0 stay in denominators
+    uniform_groups: Literal["count", "exclude"] = "count"  # groups whose advantages are all 0, in denominators
 
     def weight(self, live: Expr) -> Expr:
         """Token weights. `live` is 1 for each response that counts in the denominators, else 0 (response grain)."""

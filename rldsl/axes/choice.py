@@ -61,7 +61,7 @@ class Choice:
         return {}
 
     def unread(self) -> dict[str, str]:
-        """Parameters that these other values leave without effect: {parameter: what would read it}. RL208 if written."""
+        """Parameters that these other values leave without effect: {parameter: what would read it} (RL208)."""
         return {}
 
     @property

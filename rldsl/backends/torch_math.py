@@ -50,7 +50,7 @@ class TorchMath:
 
     def column(self, data: Any) -> Tensor:
         """Numbers or a tensor as a float64 column, detached."""
-        return torch.as_tensor(data, device=self.device).detach().to(torch.float64)
+        return torch.as_tensor(data, dtype=torch.float64, device=self.device).detach()
 
     def evaluate(self, e: Expr, env: Mapping[str, Value], shape: Layout) -> Value:
         """The value of an expression at its own grain."""

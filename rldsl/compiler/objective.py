@@ -98,7 +98,7 @@ class Objective:
         return (*(e for e in single if e is not None), *(n.expr for n in named), *(c.next for c in self.state))
 
     def terms(self) -> tuple[Named, ...]:
-        """The parts of J, each one number per update: the policy term, then the regularisers. Their sum is maximised."""
+        """The parts of J, one number per update each: the policy term, then the regularisers."""
         policy = total(WEIGHT * (CORRECTION * self.policy), UPDATE)
         added = (Named(n.name, total(n.expr if n.own else WEIGHT * n.expr, UPDATE)) for n in self.regularisers)
         return (Named("policy", policy), *added)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import Band, Bound, Policies, Unit
+from rldsl.compiler.settings import RecipeName
 
 UNIT_KINDS = {"seconds": ("time",), "bytes": ("bytes",), "fraction": ("plain", "percent")}
 UNIT_EXAMPLES = {"seconds": "30s, 5min or 2h", "bytes": "80GB or 512MiB"}
@@ -68,6 +69,8 @@ def _option(base: Any, marks: tuple) -> str:
         return f"a list of {_option(*next(options(get_args(base)[0])))}"
     if is_choice(base):
         return f"a choice of the kind {base.__name__.lower()}"
+    if any(isinstance(m, RecipeName) for m in marks):
+        return "the name of a recipe"
     return {bool: "true or false", str: "a text in quotes", Band: "a range such as 0.5..5.0",
             Policies: "two policies such as current / old"}[base]
 

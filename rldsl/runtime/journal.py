@@ -134,6 +134,6 @@ def kept_events(events: Iterator[Event]) -> list[Event]:
     kept: list[Event] = []
     for event in events:
         if event.kind == "resume":
-            kept = [e for e in kept if e.kind != "end" and e.data.get("step", 0) <= event.data["step"]]
+            kept = [e for e in kept if e.kind != "end" and e.data.get("step", -1) <= event.data["step"]]
         kept.append(event)
     return kept

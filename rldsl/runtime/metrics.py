@@ -20,6 +20,8 @@ REWARD = Metric("reward/mean", "reward", "number",
                 "mean over the batch's scored responses of the raw sum of feedback sources, before shaping")
 HELD_OUT = Metric("held_out/score", "held-out", "number",
                   "mean score on held-out problems, which training never sees")
+UNTRAINED = Metric("held_out/untrained", "held-out, untrained", "number",
+                   "the same before the supervised warm start: what the initial weights know")
 GRAD_NORM = Metric("grad_norm", "grad norm", "number", "L2 norm of the gradient before clipping, mean over updates")
 UNIFORM = Metric("groups/uniform", "uniform groups", "share",
                  "share of the batch's groups whose raw scores are all equal, so that no response stands out")
@@ -36,6 +38,7 @@ STEP_SECONDS = Metric("step_seconds", "s/step", "number", "wall-clock seconds of
 STANDARD = (REWARD, HELD_OUT, GRAD_NORM, UNIFORM, TRUNCATED, UNSCORED, KEPT, LENGTH, LOSS, ENTROPY,
             TOKENS_PER_SECOND, STEP_SECONDS)
 DETAILS = (
+    UNTRAINED,
     Metric("correct/mean", "correct", "number",
            "mean score of the verifiable term over scored responses, before filters"),
     Metric("reward/shaped", "shaped reward", "number",

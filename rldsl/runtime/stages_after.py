@@ -8,7 +8,7 @@ from rldsl.diagnostics import Diagnostic
 
 from . import checkpoint as checkpoints
 from .errors import RunError
-from .metrics import HELD_OUT
+from .metrics import HELD_OUT, UNTRAINED
 from .run import Run
 from .stages_data import sampling_options, scores, table_of
 from .tally import Tally
@@ -33,8 +33,19 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
     """Scores answers to held-out problems, every so many batches and after the last: greedy where each problem is
     answered once, else sampled as in training."""
     done = run.progress.batch
-    if done % node.options["every"] and done < run.settings.steps:
-        return
+    if done % node.options["every"] == 0 or done >= run.settings.steps:
+        run.record("evaluate", step=done, metrics=held_out(run, node))
+
+
+def untrained(run: Run) -> None:
+    """Records the held-out score of a policy that knows nothing yet, where the recipe evaluates at all."""
+    for node in run.graph.of("evaluate"):
+        run.record("evaluate", step=0, metrics={UNTRAINED.name: held_out(run, node)[HELD_OUT.name]})
+
+
+def held_out(run: Run, node: Node) -> dict[str, float]:
+    """The mean score on the held-out problems of all tasks and of each."""
+    done = run.progress.batch
     options = sampling_options(run.graph.of("sample")[0])
     tally = Tally()
     for task in node.options["tasks"]:
@@ -45,7 +56,7 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
         judged = Work(done, trajectories=found, table=table_of(run, found),
                       problems={row: data.problem(row) for row in range(len(data))})
         _judge(run, judged, name, tally)
-    run.record("evaluate", step=done, metrics=tally.means())
+    return tally.means()
 
 
 def _judge(run: Run, work: Work, name: str, tally: Tally) -> None:

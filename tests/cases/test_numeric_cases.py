@@ -79,7 +79,8 @@ def test_c041_a_filter_looks_at_correctness_before_shaping():
 def test_c042_uniform_groups_stay_in_or_leave_the_denominator(choice, per_row):
     rows = [row(1.0, reward=r, prompt=p) for r, p in ((1, "a"), (-1, "a"), (0, "b"), (0, "b"))]
     for reduction in ("token_mean", "response_mean", "sequence_sum"):
-        out = probe_of(rows, sampling=GROUP2, advantage="group_mean", reduction=f"{reduction}(uniform_groups: {choice})")
+        out = probe_of(rows, sampling=GROUP2, advantage="group_mean",
+                       reduction=f"{reduction}(uniform_groups: {choice})")
         assert [abs(g) for g in gradients(out)] == close([per_row, per_row, 0, 0])
 
 

@@ -19,7 +19,7 @@ RECIPE = """recipe r {{
   distribution = {distribution}
   system       = sync on colocated
   model   {{ policy: "toy:llama-1x16", dtype: float32 }}
-  data    {{ train: "toy:parity", prompts: 8 }}
+  data    {{ train: "toy:largest", prompts: 8 }}
   optim   {{ sgd(lr: 0.5), updates_per_batch: {updates} }}
   budget  {{ steps: 3 }}
   cluster {{ local, micro_tokens: 60 }}

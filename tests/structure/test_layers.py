@@ -14,7 +14,8 @@ import pytest
 from rldsl.axes import discover
 
 ROOT = Path(__file__).parents[2]
-ORDER = ["diagnostics", "grammar", "algebra", "axes", "compiler", "runtime", "environments", "backends", "experiments", "cli"]
+ORDER = ["diagnostics", "grammar", "algebra", "axes", "compiler", "runtime", "environments", "backends",
+         "experiments", "cli"]
 FILES = sorted((ROOT / "rldsl").rglob("*.py"))
 RECIPES = sorted((ROOT / "recipes").rglob("*.rl"))
 HEAVY = ["torch", "ray", "vllm", "mlflow", "numpy", "transformers"]

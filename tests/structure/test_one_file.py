@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -86,11 +85,11 @@ def test_an_installed_package_adds_a_choice_and_its_version_counts(tmp_path):
 
 
 def _fingerprint(project: Path, site: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", "rldsl", "compile", "r.rl"], cwd=project, capture_output=True, text=True,
-                          env={"PYTHONPATH": f"{ROOT}:{site}", "PATH": ""})
+    done = subprocess.run([sys.executable, "-m", "rldsl", "compile", "r.rl"], cwd=project, capture_output=True,
+                          text=True, env={"PYTHONPATH": f"{ROOT}:{site}", "PATH": ""})
     assert done.returncode == 0, done.stderr
-    plan = json.loads(max((project / ".rldsl" / "plans").glob("*.json"), key=lambda p: p.stat().st_mtime_ns).read_text())
-    return plan["fingerprints"]["objective"]
+    newest = max((project / ".rldsl" / "plans").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
+    return json.loads(newest.read_text())["fingerprints"]["objective"]
 
 
 def test_one_formula_is_explained_probed_and_printed(folder, monkeypatch, capsys):

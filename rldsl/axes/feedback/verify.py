@@ -1,7 +1,8 @@
 """Compare the answer in the response with the reference answer: 1 if they agree, else 0.
 
 Differs from `format`: looks at what the answer is, not at how it is written.
-`extract` may be a regular expression, whose first group is the answer. `exact` compares text, `numeric` numbers within a tolerance, `math` mathematical expressions (math-verify), `json`
+`extract` may be a regular expression, whose first group is the answer. `exact` compares text, `numeric` numbers
+within a tolerance, `math` mathematical expressions (math-verify), `json`
 parsed values, `regex` searches `pattern` (which may contain `{answer}`), `task` is the task's own scorer.
 Source: verifiable rewards as in DeepSeek-R1 (arXiv:2501.12948), section 2.2.2, accuracy rewards.
 """
@@ -21,7 +22,7 @@ class Verify(Source):
     positional = 1
     gives = {CORRECTNESS}
     how: Literal["exact", "numeric", "math", "json", "regex", "task"]  # how the two answers are compared
-    extract: Literal["all", "first_number", "last_number", "boxed"] | str = "all"  # the part that is the answer, or a regex
+    extract: Literal["all", "first_number", "last_number", "boxed"] | str = "all"  # the answer's part, or a regex
     tolerance: NonNegative = 1e-6  # largest difference that still counts as equal, relative to max(1, |answer|)
     pattern: str | None = None  # the regular expression to search for
 

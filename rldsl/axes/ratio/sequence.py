@@ -22,4 +22,5 @@ class Sequence(Ratio):
         return ratio_of(mean(log_ratio(self.pair), RESPONSE))
 
 
-EXAMPLES = [Example("ratios 1.1, 0.9, 1.2", {"pair": Policies("current", "old")}, [tokens(1.1, 0.9, 1.2)], {"ratio": [[1.059105] * 3]})]
+EXAMPLES = [Example("ratios 1.1, 0.9, 1.2", {"pair": Policies("current", "old")}, [tokens(1.1, 0.9, 1.2)],
+                    {"ratio": [[1.059105] * 3]})]

@@ -29,20 +29,14 @@ class Critic(Trunk):
         self.value = nn.Parameter(torch.zeros(policy.architecture.width, device=policy.device))
 
 
-def frozen(policy: Policy) -> Policy:
-    """A copy whose weights never change: the reference or a snapshot."""
-    twin = Policy(policy.architecture, policy.compute, policy.tokenizer).to(policy.device)
-    twin.load_state_dict(policy.state_dict())
-    return twin.requires_grad_(False)
-
-
 def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], options: SamplingOptions, *,
             grad: bool, micro_tokens: int | None = None, reference: Policy | None = None,
             share_prompts: bool = True) -> dict[str, Tensor]:
     """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
 
     `want` ⊆ {"logp_current", "entropy", "kl_exact"}; "kl_exact" needs `reference`. Nats. Where `options`
-    holds top_k or top_p, all are of the truncated distribution. No result depends on `micro_tokens` or `share_prompts`.
+    holds top_k or top_p, all are of the truncated distribution. No result depends on `micro_tokens` or
+    `share_prompts`.
     """
     if unknown := want - QUANTITIES:
         raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import Prompts, prompts
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
+from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
 from .engine import POLICY, LocalEngine
@@ -32,7 +34,7 @@ from .model import Policy
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
-MACHINE = "machine.json"
+MACHINE, LOCK = "machine.json", "training.lock"
 SCORERS, SCORER_MEMORY = 2, 4 * 2**30
 """Scoring processes, and the address space each may use in bytes."""
 
@@ -71,18 +73,33 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
                 for t in settings.evaluate.tasks}
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    if found is None and settings.model.warm_start:
-        observe("doing", {"node": "supervised warm start", "batch": 0})
-        _warm_start(recipe, root, model)
     engine = _engine(plan, recipe, model, folder)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
-    with Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
+    with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
                   pool.score, journal, progress, observe, fresh=found is None)
         if resume:
             _restore(run, engine, found)
+        if found is None and settings.model.warm_start:
+            observe("doing", {"node": "supervised warm start", "batch": 0})
+            untrained(run)
+            _warm_start(recipe, root, model)
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder)  # a critic copies the warm policy
         yield run
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
+    with open(folder / LOCK, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(Diagnostic("RL609", f"another process is training in {folder}",
+                                      why="two writers would mix their journals and checkpoints",
+                                      fix="wait for it, or end it first")) from None
+        yield
 
 
 def refuse(recipe: Recipe) -> None:

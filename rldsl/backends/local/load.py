@@ -16,7 +16,7 @@ _DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bf
 
 
 def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple[Policy, Tokenizer]:
-    """A policy with float32 master weights that computes in `dtype`, and its tokenizer.
+    """A policy with float32 master weights that multiplies in `dtype` (float32 or bfloat16), and its tokenizer.
 
     `spec` is one of
       toy:KIND-LAYERSxWIDTH   a built-in model with random weights from `seed`, characters as tokens
@@ -28,19 +28,15 @@ def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple
     """
     keep_freed_memory()
     place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-    policy = _policy(spec, compute_dtype(dtype, place), seed).to(place)
+    policy = _policy(spec, _compute_dtype(dtype), seed).to(place)
     return policy, policy.tokenizer
 
 
-def compute_dtype(dtype: str, device: torch.device) -> torch.dtype:
-    """The dtype of matrix products. `auto` is bfloat16 where the hardware multiplies it faster, else float32."""
-    if dtype in _DTYPES:
-        return _DTYPES[dtype]
-    if dtype != "auto":
-        raise RecipeError([Diagnostic("RL203", f"There is no dtype {dtype!r}.",
-                                      fix=f"Write one of auto, {', '.join(_DTYPES)}.")])
-    fast = device.type == "cuda" or torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-    return torch.bfloat16 if fast else torch.float32
+def _compute_dtype(name: str) -> torch.dtype:
+    if name not in _DTYPES:
+        raise RecipeError([Diagnostic("RL203", f"There is no dtype {name!r}.",
+                                      fix=f"Write one of {', '.join(_DTYPES)}.")])
+    return _DTYPES[name]
 
 
 def _policy(spec: str, compute: torch.dtype, seed: int) -> Policy:

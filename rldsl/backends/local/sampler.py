@@ -14,7 +14,7 @@ from .attention import attention, decode_attention
 from .cache import Cache
 from .distribution import scaled
 from .draws import uniforms
-from .model import Policy, Weights, hidden_states
+from .model import Policy, Weights, attention_dtype, hidden_states
 from .ragged import rectangle
 from .rotary import rotation
 
@@ -101,7 +101,8 @@ def _check_context(policy: Policy, requests: Sequence[Request], options: Samplin
 
 def _waves(policy: Policy, requests: Sequence[Request], max_tokens: int) -> list[list[Request]]:
     a = policy.architecture
-    column = 2 * a.layers * a.kv_heads * a.head_width * policy.compute.itemsize
+    itemsize = attention_dtype(policy.device, policy.compute).itemsize
+    column = 2 * a.layers * a.kv_heads * a.head_width * itemsize
     waves: list[list[Request]] = []
     used = CACHE_BYTES
     for request in requests:
@@ -220,16 +221,16 @@ def _ends(policy: Policy, alive: _Alive, record: _Record, token: Tensor, step: i
 
 def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record,
                   version: int) -> list[Trajectory]:
-    tokens, logps = record.tokens.tolist(), record.logps.tolist()
     lengths, stopped = record.lengths.tolist(), record.stopped.tolist()
+    written = torch.arange(record.tokens.shape[1], device=policy.device) < record.lengths.unsqueeze(1)
+    tokens, logps = record.tokens[written].tolist(), record.logps[written].tolist()
     decode, eos = policy.tokenizer.decode, policy.tokenizer.eos
-    found: list[Trajectory] = []
-    for request in requests:
-        for sibling in range(request.siblings):
-            slot = len(found)
-            ids = tuple(tokens[slot][:lengths[slot]])
-            found.append(Trajectory(
-                request.group, sibling, request.row, request.prompt, ids, tuple(logps[slot][:len(ids)]),
-                (version,) * len(ids), "stop" if stopped[slot] else "length",
-                decode(ids[:-1] if ids[-1] in eos else ids)))
+    answered = [(request, sibling) for request in requests for sibling in range(request.siblings)]
+    found, end = [], 0
+    for (request, sibling), length, ended in zip(answered, lengths, stopped, strict=True):
+        start, end = end, end + length
+        ids = tuple(tokens[start:end])
+        found.append(Trajectory(
+            request.group, sibling, request.row, request.prompt, ids, tuple(logps[start:end]), (version,) * length,
+            "stop" if ended else "length", decode(ids[:-1] if ids[-1] in eos else ids)))
     return found

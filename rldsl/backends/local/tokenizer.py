@@ -38,6 +38,7 @@ class CharacterTokenizer:
         self.eos = frozenset({0})
         self.size = 1 + len(self.ALPHABET)
         self.chats = False
+        self._characters = ("", *self.ALPHABET)
         self._ids = {character: index for index, character in enumerate(self.ALPHABET, start=1)}
 
     def encode(self, text: str) -> tuple[int, ...]:
@@ -55,4 +56,4 @@ class CharacterTokenizer:
         return self.encode("".join(message["content"] for message in messages))
 
     def decode(self, ids: Sequence[int]) -> str:
-        return "".join(self.ALPHABET[index - 1] for index in ids if index)
+        return "".join([self._characters[index] for index in ids])

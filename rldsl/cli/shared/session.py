@@ -14,7 +14,7 @@ from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.settings import Track
 from rldsl.compiler.show import show_data
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.live import LiveView
 
@@ -77,6 +77,8 @@ def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
             execute(run)
         except RunError as error:
             status, failure = FAILED, error.diagnostic
+        except RecipeError as error:
+            status, failure = FAILED, error.diagnostics[0]
         except KeyboardInterrupt:
             status = KILLED
         except Exception as error:
@@ -111,7 +113,9 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     (folder / RECIPE).write_text(plan.source, encoding="utf-8")
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
-    params = {**axes, **plan.recipe["settings"], "seed": plan.seed}
+    settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
+                for name, value in part.items()}  # a block may have an axis's name
+    params = {**axes, **settings, "seed": plan.seed}
     tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()}}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
@@ -132,7 +136,7 @@ def _tracker(plan: Plan, folder: Path, root: Path) -> Any:
 def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
     """Numbers for people and programs: first and last of what matters, and where to look further."""
     from rldsl.runtime.journal import kept_events, read_journal
-    from rldsl.runtime.metrics import HELD_OUT, REWARD
+    from rldsl.runtime.metrics import HELD_OUT, REWARD, UNTRAINED
     from rldsl.runtime.report import run_record, write_report
 
     record = run_record(kept_events(read_journal(folder)))
@@ -141,6 +145,9 @@ def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
         points = [y for _, y in record.points.get(name, ())]
         if points:
             numbers[name] = {"first": points[0], "last": points[-1]}
+    untrained = record.points.get(UNTRAINED.name)
+    if untrained and HELD_OUT.name in numbers:
+        numbers[HELD_OUT.name]["untrained"] = untrained[0][1]
     steps = [int(step) for step, _ in record.points.get(REWARD.name, ())]
     mlflow = {"run_id": tracked.run_id, "degraded": tracked.degraded, "error": tracked.error} if tracked else None
     return {"folder": str(folder), "status": status, "steps": steps[-1] if steps else 0, "metrics": numbers,
@@ -150,7 +157,8 @@ def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
 def _text(summary: Mapping[str, Any]) -> str:
     lines = [f"{summary['status'].lower()} after step {summary['steps']}"]
     for name, ends in summary["metrics"].items():
-        lines.append(f"  {name:<14} {ends['first']:.3f} → {ends['last']:.3f}")
+        start = f"untrained {ends['untrained']:.3f}, warm start " if "untrained" in ends else ""
+        lines.append(f"  {name:<14} {start}{ends['first']:.3f} → {ends['last']:.3f}")
     lines.append(f"  {'run':<14} {summary['folder']}")
     lines.append(f"  {'report':<14} {summary['report']}")
     if (mlflow := summary["mlflow"]) is not None:

@@ -70,7 +70,9 @@ class _Merge:
         """`gate = …`, `seed = 1`, or a dotted path."""
         head, *rest = statement.target.parts
         value = fold(statement.value, self.layer.scope)
-        if rest:
+        if head.index is not None:
+            self.not_several(head)
+        elif rest:
             self.dotted(statement, value, head, tuple(rest))
         elif head.name in AXES:
             self.axis(head.name, statement, value)
@@ -220,7 +222,9 @@ class _Merge:
     def block_path(self, statement: Assign, value: Expr, block: str, rest: tuple[PathPart, ...]) -> None:
         """`data.prompts = 4`, or a path into a bare entry: `optim.lr = 1e-5`, `evaluate.gsm8k.samples = 8`."""
         head = rest[0]
-        if len(rest) == 1 and head.name in keys(blocks()[block]) and head.index is None:
+        if head.name in keys(blocks()[block]) and head.index is not None:
+            return self.not_several(head)
+        if len(rest) == 1 and head.name in keys(blocks()[block]):
             return self.keyed(block, head.name, value, statement.target.span)
         bare = bare_field(blocks()[block])
         written = self.draft.settings.get(block, {}).get(bare[0]) if bare else None
@@ -271,6 +275,11 @@ class _Merge:
             self.report.add("RL110", f"`{'.'.join(path)}` is set twice", span, "set again",
                             also=((first, "first set here"),), fix="keep one of them")
         return first is not span
+
+    def not_several(self, part: PathPart) -> None:
+        """RL207: a number where there is nothing to count."""
+        self.report.add("RL207", f"there is only one `{part.name}`", part.span, "counted",
+                        fix=f"leave the number out: {part.name}")
 
     def unknown(self, head: PathPart) -> None:
         every = (*AXES, *(b for b in blocks() if b not in AXES), "seed")

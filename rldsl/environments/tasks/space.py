@@ -26,11 +26,11 @@ class Space:
 
     def count(self) -> int:
         """How many different problems there are."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say how many problems it has")
 
     def problem(self, number: int) -> tuple[str, str]:
         """Prompt and answer of problem `number`; different numbers give different prompts."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} states no problems")
 
 
 def word(number: int, length: int, letters: int) -> str:

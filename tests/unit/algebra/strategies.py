@@ -28,8 +28,10 @@ def _grow(parts: st.SearchStrategy) -> st.SearchStrategy:
     grains = st.sampled_from([x.RESPONSE, x.GROUP, x.UPDATE])
     return st.one_of(
         two.map(lambda p: p[0] + p[1]), two.map(lambda p: p[0] - p[1]), two.map(lambda p: p[0] * p[1]),
-        two.map(lambda p: p[0] / (x.absolute(p[1]) + 1.0)), two.map(lambda p: x.minimum(*p)), two.map(lambda p: x.maximum(*p)),
-        parts.map(lambda p: x.ratio_of(p * 0.3)), parts.map(lambda p: x.sigmoid(p)), parts.map(x.sg), parts.map(lambda p: -p),
+        two.map(lambda p: p[0] / (x.absolute(p[1]) + 1.0)), two.map(lambda p: x.minimum(*p)),
+        two.map(lambda p: x.maximum(*p)),
+        parts.map(lambda p: x.ratio_of(p * 0.3)), parts.map(lambda p: x.sigmoid(p)), parts.map(x.sg),
+        parts.map(lambda p: -p),
         parts.map(lambda p: x.clip(p, -1.0, 1.5)), two.map(lambda p: x.where(x.gt(p[0], 0.31), p[0], p[1])),
         st.tuples(parts, grains).map(lambda p: x.mean(p[0] + 0 * LOGP, p[1])),
         st.tuples(parts, grains).map(lambda p: x.total(p[0] + 0 * LOGP, p[1])),

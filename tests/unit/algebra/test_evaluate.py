@@ -13,7 +13,6 @@ from rldsl.algebra.grain import carries_gradient, grain, scope, variables
 from rldsl.algebra.layout import layout
 from rldsl.algebra.text import from_data, to_data
 from rldsl.algebra.variables import LOGP, LOGP_OLD, REWARD
-
 from tests.frozen import frozen, moved
 
 from .strategies import EXPRESSIONS, batches
@@ -62,7 +61,7 @@ def test_gradient_conventions_at_the_first_token(e, expected):
 
 @pytest.mark.parametrize("d", [200.0, -200.0, 20.0])
 def test_log_ratios_are_bounded_before_exp(d):
-    env = {**ENV, "logp_current": [d - 1.0] + ENV["logp_current"][1:]}
+    env = {**ENV, "logp_current": [d - 1.0, *ENV["logp_current"][1:]]}
     ratio = x.ratio_of(LOGP - LOGP_OLD)
     assert value(ratio, env)[0] == math.exp(math.copysign(20.0, d))
     assert gradient(ratio, env, SHAPE)["logp_current"][0] == (math.exp(20.0) if d == 20.0 else 0.0)

@@ -14,6 +14,7 @@ import pytest
 
 from rldsl.cli.main import main
 from rldsl.runtime.journal import kept_events, read_journal
+from rldsl.runtime.tracking_values import flat
 
 RECIPE = """recipe tiny {
   feedback     = verify(exact)
@@ -48,7 +49,10 @@ def test_a_run_trains_reports_and_says_where(project: Path, capsys) -> None:
     assert out["run"]["status"] == "FINISHED" and out["run"]["steps"] == 2
     assert set(out["run"]["metrics"]) == {"held_out/score", "reward/mean"}
     assert Path(out["run"]["report"]).read_text().startswith("<!doctype html>")
-    kinds = [e.kind for e in read_journal(project / "here")]
+    events = list(read_journal(project / "here"))
+    params = flat(events[0].data["params"])
+    assert params["feedback"] == "verify(exact)" and params["feedback.timeout"] == "30.0"
+    kinds = [e.kind for e in events]
     assert kinds[0] == "start" and kinds[-1] == "end" and kinds.count("step") == 2
     assert sorted(p.name for p in (project / "here").iterdir() if p.is_file())[:3] == [
         "journal.jsonl", "machine.json", "objective.txt"]
@@ -92,6 +96,25 @@ def test_a_folder_that_cannot_be_written(project: Path, capsys) -> None:
 def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
     assert main(["resume", "."]) == 3
     assert "RL609" in capsys.readouterr().err
+
+
+def test_a_run_that_is_still_at_work_is_left_alone(project: Path, capsys) -> None:
+    import fcntl
+
+    assert main(["run", "tiny.rl", "--out", "here", "--set", "budget.steps=1"]) == 0
+    with open(project / "here" / "training.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert main(["resume", "here"]) == 3
+    assert "another process is training" in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_named_and_passed_over(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here"]) == 0
+    (project / "here" / "checkpoints" / "batch-000002" / "policy.pt").write_bytes(b"half")
+    assert main(["resume", "here"]) == 0
+    assert "batch-000002 is passed over: policy.pt is not what was written" in capsys.readouterr().err
+    steps = [e.data["step"] for e in kept_events(read_journal(project / "here")) if e.kind == "step"]
+    assert steps == [1, 2]
 
 
 def test_an_interrupted_run_says_so_and_goes_on(project: Path) -> None:

@@ -116,7 +116,8 @@ OPTIONS = {
 }
 BODIES = ["", "data { prompts: 8 }", "data { prompts: 4 * 2 }",
           "optim { adamw(lr: 1e-6) }", "optim { adamw(lr: 0.000001) }",
-          "seed = 2", "seed = 1", "cluster { nodes: 2 }", "track { mlflow: none }", "evaluate { gsm8k, every: 20 }", "evaluate { gsm8k }", "model { dtype: bf16 }", "model { dtype: bfloat16 }"]
+          "seed = 2", "seed = 1", "cluster { nodes: 2 }", "track { mlflow: none }", "evaluate { gsm8k, every: 20 }",
+          "evaluate { gsm8k }", "model { dtype: bf16 }", "model { dtype: bfloat16 }"]
 picks = st.fixed_dictionaries({**{axis: st.sampled_from(texts) for axis, texts in OPTIONS.items()},
                                "body": st.sampled_from(BODIES)})
 

@@ -22,7 +22,8 @@ def test_a_toy_is_as_large_as_its_name_says():
 
 def test_a_folder_is_read_by_its_config(tmp_path):
     config = {"hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "num_key_value_heads": 2,
-              "intermediate_size": 4864, "vocab_size": 151936, "tie_word_embeddings": True, "max_position_embeddings": 32768}
+              "intermediate_size": 4864, "vocab_size": 151936, "tie_word_embeddings": True,
+              "max_position_embeddings": 32768}
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "config.json").write_text(json.dumps(config))
     assert shape("m", tmp_path) == shape("qwen2.5-0.5b", HERE)

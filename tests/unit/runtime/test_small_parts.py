@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from rldsl.runtime import checkpoint
 from rldsl.runtime.control import follow
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.health import PATIENCE, watch
+from rldsl.runtime.journal import Journal, kept_events, read_journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import prompts
 from rldsl.runtime.run import Settings
@@ -154,3 +156,44 @@ def test_the_loop_follows_the_schedule_and_remembers_its_state() -> None:
     follow(Ping(), {"n": 10}, 3, 5, perform, states.append)
     assert done == [("sample", 3), ("train", 3), ("sample", 4), ("train", 4)]
     assert states[0] == {"n": 11} and states[-1] == {"n": 15}
+
+
+@pytest.mark.parametrize("point", range(20))
+def test_a_kill_while_saving_leaves_a_checkpoint_to_go_on_from(tmp_path, monkeypatch, point: int) -> None:
+    """Dies (as SIGKILL would: nothing runs after it) in the point-th of the steps that touch the disk."""
+    checkpoint.save(tmp_path, 2, {"n": 2}, write("old"))
+    checkpoint.save(tmp_path, 4, {"n": 4}, write("old"))
+    left = point
+
+    def dying(original):
+        def call(*args, **kwargs):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            return original(*args, **kwargs)
+        return call
+
+    for owner, name in ((checkpoint.os, "fsync"), (checkpoint.shutil, "rmtree"), (Path, "mkdir"), (Path, "rename"),
+                        (Path, "write_text"), (checkpoint, "_described")):
+        monkeypatch.setattr(owner, name, dying(getattr(owner, name)))
+    try:
+        checkpoint.save(tmp_path, 6, {"n": 6}, write("new"))
+    except KeyboardInterrupt:
+        pass
+    monkeypatch.undo()
+    found = checkpoint.newest(tmp_path)
+    assert found.step in (4, 6) and found.state == {"n": found.step} and not found.skipped
+    checkpoint.save(tmp_path, 8, {"n": 8}, write("next"))
+    assert checkpoint.newest(tmp_path).step == 8
+
+
+def test_a_restart_from_the_beginning_takes_back_all_but_the_start(tmp_path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="r")
+        journal.append("evaluate", step=0, metrics={"held_out/score": 0.1})
+        journal.append("step", step=1, metrics={})
+        journal.append("end", status="KILLED")
+        journal.append("resume", step=-1)
+        journal.append("evaluate", step=0, metrics={"held_out/score": 0.1})
+    assert [e.kind for e in kept_events(read_journal(tmp_path))] == ["start", "resume", "evaluate"]

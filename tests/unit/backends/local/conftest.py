@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from rldsl.backends.local.load import load_policy
+from rldsl.backends.local.model import Policy
 from rldsl.runtime.trajectory import Trajectory
 
 
@@ -29,6 +30,14 @@ def row(group: int, sibling: int, prompt: str | tuple, tokens: tuple[int, ...]) 
     """A recorded row; a prompt given as text is one small id per character."""
     ids = tuple(ord(c) % 90 for c in prompt) if isinstance(prompt, str) else prompt
     return Trajectory(group, sibling, group, ids, tokens, (0.0,) * len(tokens), (0,) * len(tokens), "stop", "")
+
+
+@pytest.fixture
+def reference(policy):
+    """A frozen policy near `policy`."""
+    other = Policy(policy.architecture, policy.compute, policy.tokenizer)
+    other.load_state_dict({name: 1.1 * tensor for name, tensor in policy.state_dict().items()})
+    return other.requires_grad_(False)
 
 
 @pytest.fixture(scope="session")

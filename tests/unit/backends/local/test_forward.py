@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rldsl.backends.local import attention
-from rldsl.backends.local.forward import Critic, forward, frozen, values
+from rldsl.backends.local.forward import Critic, forward, values
 from rldsl.backends.local.layout import micro_batches
 from rldsl.runtime.trajectory import SamplingOptions
 
@@ -14,14 +14,6 @@ from .conftest import row
 
 OPTIONS = SamplingOptions(temperature=0.8, max_tokens=8)
 ALL = frozenset({"logp_current", "entropy", "kl_exact"})
-
-
-@pytest.fixture
-def reference(policy):
-    other = frozen(policy)
-    for parameter in other.parameters():
-        parameter.mul_(1.1)
-    return other
 
 
 def gradients(policy, rows, micro_tokens, reference):
@@ -96,17 +88,6 @@ def test_rows_of_single_tokens_only(policy):
     found = forward(policy, rows, frozenset({"logp_current"}), OPTIONS, grad=True)["logp_current"]
     found.sum().backward()
     assert found.shape == (2,) and found.exp().sum() < 1
-
-
-def test_frozen_copies_do_not_follow_the_policy(policy, rows):
-    twin = frozen(policy)
-    assert not any(parameter.requires_grad for parameter in twin.parameters())
-    with torch.no_grad():
-        policy.norm.mul_(2)
-    changed = torch.equal(twin.norm, policy.norm)
-    with torch.no_grad():
-        policy.norm.div_(2)
-    assert not changed
 
 
 def test_critic_starts_from_the_policy_and_sees_only_what_came_before(policy, rows):

@@ -13,12 +13,10 @@ from rldsl.backends.local.architecture import Architecture
 from rldsl.backends.local.gguf_file import gguf_config, gguf_reader
 from rldsl.backends.local.hf_folder import folder_policy, write_folder
 from rldsl.backends.local.hf_weights import adopt
-from rldsl.backends.local.load import compute_dtype, load_policy
+from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.model import Policy
 from rldsl.backends.local.toy import toy_architecture
 from rldsl.diagnostics import RecipeError
-
-CPU = torch.device("cpu")
 
 
 def code_and_text(caught):
@@ -87,12 +85,15 @@ def test_unknown_toys_say_how_to_write_one(spec):
     assert "toy:llama-2x64" in caught.value.diagnostics[0].fix
 
 
-def test_dtype_names():
-    assert compute_dtype("bf16", CPU) == compute_dtype("bfloat16", CPU) == torch.bfloat16
-    assert compute_dtype("float32", CPU) == torch.float32
-    assert compute_dtype("auto", CPU) in (torch.float32, torch.bfloat16)
+@pytest.mark.parametrize(("name", "dtype"), [("float32", torch.float32), ("fp32", torch.float32),
+                                             ("bfloat16", torch.bfloat16), ("bf16", torch.bfloat16)])
+def test_dtype_names(name, dtype):
+    assert load_policy("toy:llama-1x16", name, 0)[0].compute == dtype
+
+
+def test_unknown_dtype():
     with pytest.raises(RecipeError) as caught:
-        compute_dtype("float8", CPU)
+        load_policy("toy:llama-1x16", "float8", 0)
     assert code_and_text(caught)[0] == "RL203"
 
 

@@ -220,3 +220,16 @@ def test_a_missing_piece_is_named(tmp_path) -> None:
     with pytest.raises(RunError) as caught:
         e.load(tmp_path, 0)
     assert caught.value.diagnostic.code == "RL609" and "optimizer.pt" in caught.value.diagnostic.message
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    made = objective()
+    whole, _, _ = step(made)
+    e = engine(made)
+    found = rows(e)
+    order = [4, 0, 8, 2, 6, 1, 7, 3, 5]
+    before = torch.cat([p.detach().flatten().clone() for p in e.policy.parameters()])
+    moved = update(e, made, found).select(order)
+    e.update(UpdateJob([found[i] for i in order], moved, OPTIONS, 1.0, True, False))
+    change = before - torch.cat([p.detach().flatten() for p in e.policy.parameters()])
+    assert float((change - whole).abs().max()) < 1e-6 * float(whole.abs().max()) + 1e-8

@@ -51,6 +51,9 @@ def test_terms_of_one_name_are_counted_from_one(tmp_path):
     ("optim.lr = 1", {}, "lr"),
     ("gate.low.deep = 1", {}, "deep"),
     ("seed.x = 1", {}, "x"),
+    ("gate[2].high = 0.3", {}, "gate[2"),
+    ("data.prompts[2] = 4", {}, "prompts[2"),
+    ("seed[2] = 4", {}, "seed[2"),
 ])
 def test_a_path_the_parent_does_not_have(tmp_path, body, axes, text):
     (code, underlined), = found(tmp_path, child(body, **axes), "child")

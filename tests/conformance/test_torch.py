@@ -1,0 +1,69 @@
+"""Every choice, trained in torch, is the choice that `probe` evaluates: the same constants, values and gradients."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from rldsl.algebra.evaluate import Value, gradient
+from rldsl.backends.local.terms import prepare, with_constants
+from rldsl.backends.torch_math import TorchMath
+from rldsl.compiler.objective import Objective
+from rldsl.runtime.batch import Batch, PlainMath
+from rldsl.runtime.probe import _columns, read_batch
+from rldsl.runtime.settle import settle, weigh
+
+from .harness import OBJECTIVE_CHOICES, objective_of, random_batch
+
+FIXED = ("reward", "token_reward", "advantage", "correction", "weight", "value_target")
+CURRENT = frozenset({"logp_current", "entropy", "kl_exact"})
+
+
+def update_of(objective: Objective, math, seed: int) -> Batch:
+    """One update with its constants, computed by `math`."""
+    file = read_batch(json.dumps({"responses": random_batch(seed), "trainer_version": 9}), "BATCH.json")
+    plain = _columns(objective, file, "BATCH.json")
+    columns = {n: Value(v.grain, math.column(v.data)) for n, v in plain.columns.items()}
+    return weigh(objective, settle(objective, Batch.of(plain.lengths, plain.groups, columns, math)).batch)
+
+
+def close(plain, ours) -> bool:
+    return torch.allclose(torch.tensor(plain, dtype=torch.float64), ours, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("axis, name", OBJECTIVE_CHOICES, ids=lambda x: str(x))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_torch_computes_what_probe_does(axis: str, name: str, seed: int) -> None:
+    objective = objective_of(axis, name)
+    plain, ours = update_of(objective, PlainMath(), seed), update_of(objective, TorchMath(), seed)
+    assert plain.rows == ours.rows
+    for column in FIXED:
+        if column in plain.columns:
+            assert close(plain.columns[column].data, ours.columns[column].data), column
+    terms = prepare(objective)
+    ours = with_constants(terms, ours)
+    for whole, part in zip(objective.terms(), terms.parts, strict=True):
+        value, slopes = ours.math.both(part.expr, ours.columns, ours.shape)
+        assert close(plain.value(whole.expr).data, value.data.sum()[None]), whole.name
+        expected = gradient(whole.expr, {n: v.data for n, v in plain.columns.items()}, plain.shape)
+        assert set(expected) <= CURRENT
+        for variable, slope in expected.items():
+            assert close(slope, slopes[variable]), (whole.name, variable)
+
+
+@pytest.mark.parametrize("axis, name", OBJECTIVE_CHOICES, ids=lambda x: str(x))
+def test_gradients_of_response_terms_do_not_need_the_whole_update(axis: str, name: str) -> None:
+    """Where nothing looks beyond a response, coefficients of single responses are those of the whole update."""
+    objective = objective_of(axis, name)
+    terms = prepare(objective)
+    whole = with_constants(terms, update_of(objective, TorchMath(), 2))
+    if terms.whole:
+        return
+    pieces = [whole.select([i]) for i in range(len(whole.lengths))]
+    for part in terms.parts:
+        at_once = whole.math.gradient(part.expr, whole.columns, whole.shape)
+        apart = [p.math.gradient(part.expr, p.columns, p.shape) for p in pieces]
+        for variable, slope in at_once.items():
+            assert torch.allclose(torch.cat([a[variable] for a in apart]), slope, atol=1e-14), (part.name, variable)
