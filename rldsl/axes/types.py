@@ -64,6 +64,20 @@ class Policies:
 
 
 @dataclass(frozen=True)
+class Stored:
+    """Responses that the data set holds: which columns they are in, and what each of them was judged.
+
+    `responses` are the columns of a row's texts, in order; empty means the row's own answer. `verdicts` says of each
+    whether it is the good one (1) or not (0); without it the column `label` does.
+    """
+
+    responses: tuple[str, ...]
+    verdicts: tuple[int, ...] = ()
+    label: str | None = None
+    pairs: bool = False
+
+
+@dataclass(frozen=True)
 class SameAs:
     """A default that follows another parameter of the same choice."""
 

@@ -138,15 +138,17 @@ def _add_scores(run: Run, work: Work) -> None:
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
-    """A column per feedback source, 0 where there is no score, and the positions of rows that have every score."""
+    """A column per feedback source and the positions of rows that have every score; what is missing counts as the
+    objective says, else the row has no score."""
     labels = [s.label for s in run.objective.scores]
     problems = [work.problems[t.group] for t in rows]
     items = [ScoreItem(t.text, p.answer, p.metadata) for t, p in zip(rows, problems, strict=True)]
     results = run.score(items) if labels else [()] * len(items)
     column = run.trainer.math.column
-    columns = {f"score.{label}": Value(RESPONSE, column([r[k].value or 0.0 for r in results]))
-               for k, label in enumerate(labels)}
-    return columns, [i for i, r in enumerate(results) if all(s.value is not None for s in r)]
+    missing = run.objective.missing
+    columns = {f"score.{label}": Value(RESPONSE, column([(missing or 0.0) if r[k].value is None else r[k].value
+                                                         for r in results])) for k, label in enumerate(labels)}
+    return columns, [i for i, r in enumerate(results) if missing is not None or all(s.value is not None for s in r)]
 
 
 def filter_groups(run: Run, work: Work, node: Node) -> None:

@@ -54,7 +54,7 @@ def test_worked_examples_hold(axis, name, example):
 
 def _score(scorer, row):
     module, _, function = scorer.function.partition(":")
-    return getattr(importlib.import_module(module), function)(row["text"], row["answer"], {}, **scorer.options)
+    return getattr(importlib.import_module(module), function)(row["text"], row["answer"], row.get("metadata", {}), **scorer.options)
 
 
 def _actions(schedule, events):
