@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart test lint clean bench
+.PHONY: quickstart test kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
@@ -13,6 +13,10 @@ quickstart: $(VENV)/.base
 test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
+
+# Kills a real run at 20 random moments and resumes it; minutes. The result is in docs/measurements.md.
+kills: $(VENV)/.base
+	$(BIN)/python benchmarks/kill_resume.py
 
 # constraints.txt makes two installs equal; torch first, so that no other package decides which build is taken.
 $(VENV)/.base: pyproject.toml constraints.txt

@@ -166,8 +166,9 @@ def test_overlong_of_the_reports():
 
 
 def test_c050_what_is_chosen_over_the_whole_update_does_not_depend_on_the_split():
-    """2 of 8 tokens, the same ones wherever they stand; a split into parts is a matter of evaluating the whole first."""
-    numbers = [(4.0, -1.0), (3.0, -1.2), (-1.0, -3.0), (-1.0, -2.9), (-1.0, -2.0), (-1.0, -2.0), (-1.5, -2.0), (-1.5, -2.0)]
+    """2 of 8 tokens, the same ones wherever they stand; a split comes after the whole is evaluated."""
+    numbers = [(4.0, -1.0), (3.0, -1.2), (-1.0, -3.0), (-1.0, -2.9), (-1.0, -2.0), (-1.0, -2.0),
+               (-1.5, -2.0), (-1.5, -2.0)]
     rows = [row(1.0, reward=a, logp_current=[x], logp_old=[x]) for a, x in numbers]
     gate = "clip_cov(fraction: 0.25, band: 0.1..20.0)"
     chosen = [g == 0 for g in gradients(probe_of(rows, gate=gate))]

@@ -15,6 +15,7 @@ from rldsl.compiler.objective import Objective, build
 from rldsl.compiler.recipe import Node, Recipe, Sum
 from rldsl.diagnostics import Span
 from rldsl.runtime.probe import probe, read_batch
+from rldsl.runtime.probe_file import BatchFile
 from tests.probing import recipe_of
 
 HERE = Span("example.rl", 1, 1, 1, 2)
@@ -79,24 +80,30 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
         out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
                     "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
                     "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
-                    "kl_exact": [draw.random() for _ in range(n)], "versions": [draw.randint(5, 9) for _ in range(n)],
+                    "kl_exact": [draw.random() for _ in range(n)],
+                    "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
-                    "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2, "mismatched": draw.uniform(-1, 1),
-                    "turns": [t // 2 for t in range(n)],
+                    "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,
+                    "mismatched": draw.uniform(-1, 1), "turns": [t // 2 for t in range(n)],
                     "steps": [t // 3 for t in range(n)], "segments": [t // 2 for t in range(n)],
                     "scores": {"verify": draw.random(), "format": draw.random()},
                     "states": [draw.randint(0, 1) for _ in range(n)]})
     return out
 
 
-def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> dict[str, Any]:
-    """probe on these responses."""
+def batch_file(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> BatchFile:
+    """These responses as the BATCH.json that the objective takes: pairs or responses, with its own scores."""
     labels = {s.label for s in objective.scores}
     responses = [r | {"scores": {k: v for k, v in r["scores"].items() if k in labels}} if "scores" in r else r
                  for r in responses]
     file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
-    out = probe(objective, read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json"))
+    return read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json")
+
+
+def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> dict[str, Any]:
+    """probe on these responses."""
+    out = probe(objective, batch_file(objective, responses, trainer_version))
     return out if "responses" in out else {**out, "responses": [p[k] for p in out["pairs"] for k in p]}
 
 

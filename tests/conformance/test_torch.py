@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
@@ -12,10 +10,10 @@ from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.runtime.batch import Batch, PlainMath
-from rldsl.runtime.probe import _columns, read_batch
+from rldsl.runtime.probe import _columns
 from rldsl.runtime.settle import settle, weigh
 
-from .harness import OBJECTIVE_CHOICES, objective_of, random_batch
+from .harness import OBJECTIVE_CHOICES, batch_file, objective_of, random_batch
 
 FIXED = ("reward", "token_reward", "advantage", "correction", "weight", "value_target")
 CURRENT = frozenset({"logp_current", "entropy", "kl_exact"})
@@ -23,10 +21,10 @@ CURRENT = frozenset({"logp_current", "entropy", "kl_exact"})
 
 def update_of(objective: Objective, math, seed: int) -> Batch:
     """One update with its constants, computed by `math`."""
-    file = read_batch(json.dumps({"responses": random_batch(seed), "trainer_version": 9}), "BATCH.json")
-    plain = _columns(objective, file, "BATCH.json")
+    plain = _columns(objective, batch_file(objective, random_batch(seed)), "BATCH.json")
     columns = {n: Value(v.grain, math.column(v.data)) for n, v in plain.columns.items()}
-    return weigh(objective, settle(objective, Batch.of(plain.lengths, plain.groups, columns, math)).batch)
+    batch = Batch.of(plain.lengths, plain.groups, columns, math, **plain.extra)
+    return weigh(objective, settle(objective, batch).batch)
 
 
 def close(plain, ours) -> bool:

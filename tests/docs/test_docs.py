@@ -16,12 +16,15 @@ import pytest
 
 from rldsl.algebra import expr, variables
 from rldsl.axes import base
+from rldsl.axes.choice import Choice
 from rldsl.backends.local.architecture import KINDS
 from rldsl.cli import main as cli
+from rldsl.cli.explain import PAGES as PAGES_OF_CODES
 from rldsl.compiler import settings
 from rldsl.compiler.show import default_text
 from rldsl.compiler.typehints import expected as expected_value
 from rldsl.environments.tasks import toy_names
+from rldsl.runtime.probe_file import BatchFile, Response
 from tests.spec.test_spec import expected, findings
 
 from .pages import PAGES, ROOT, blocks, files, mentions, sessions
@@ -56,6 +59,16 @@ def test_the_readme_shows_the_shipped_quickstart(block):
     assert [x for x in shown if x] == [x.split() for x in shipped if x.strip() and x.lstrip()[0] not in '#"']
 
 
+def test_the_readme_shows_the_refusal_that_is_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shipped = (ROOT / "recipes" / "quickstart.rl").read_text(encoding="utf-8")
+    (tmp_path / "refused.rl").write_text(shipped.replace("group(8, ", "single("), encoding="utf-8")
+    assert cli.main(["compile", "refused.rl"]) == 1
+    shown = next(b.text for b in blocks("text") if b.page.name == "README.md")
+    beginning, names = shown.split("…")
+    assert capsys.readouterr().err.startswith(beginning) and names == "\n"
+
+
 @pytest.mark.parametrize("place, command", MENTIONS, ids=[place for place, _ in MENTIONS])
 def test_a_command_line_exists(place, command):
     words = shlex.split(command.removeprefix("OMP_NUM_THREADS=1 "))[1:]
@@ -83,7 +96,16 @@ def test_a_command_prints_what_is_shown(session, tmp_path, monkeypatch, capsys):
     printed = [line.rstrip() for line in (out.err + out.out).split("\n")]
     wanted = [re.escape(line.rstrip()) for line in session.output]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line == re.escape("…") else line for line in wanted)
-    assert re.fullmatch(pattern, "\n".join(printed).strip("\n")), "\n".join(printed)
+    text = "\n".join(printed).strip("\n")
+    same = bool(re.fullmatch(pattern, text))
+    assert same, text
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.name)
+def test_code_in_the_text_stays_on_its_line(page):
+    """So that every command in it is found."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not [line for line in text.split("\n") if line.count("`") % 2]
 
 
 def anchors(page: Path) -> set[str]:
@@ -141,6 +163,24 @@ QUOTED = [b for language in ("python", "toml") for b in blocks(language) if (ROO
 @pytest.mark.parametrize("block", QUOTED, ids=[b.id for b in QUOTED])
 def test_quoted_code_is_the_code(block):
     assert block.text in (ROOT / block.says).read_text(encoding="utf-8")
+
+
+def test_every_input_of_probe_is_named():
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8").partition("\n## probe\n")[2]
+    fields = {*Response.model_fields, *BatchFile.model_fields}
+    assert not [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text]
+
+
+def test_every_code_of_a_run_is_in_the_table():
+    text = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8").partition("\n## What stops a run\n")[2]
+    assert re.findall(r"^\| (RL\d+)", text, re.MULTILINE) == sorted(p.stem for p in PAGES_OF_CODES.glob("RL6*.md"))
+
+
+def test_every_base_class_is_in_the_table():
+    text = (ROOT / "docs" / "adding-a-choice.md").read_text(encoding="utf-8")
+    kinds = [name for name, cls in vars(base).items() if isinstance(cls, type) and issubclass(cls, Choice)
+             and cls is not Choice and cls.__module__ == base.__name__]
+    assert not [name for name in kinds if f"| `{name}` |" not in text]
 
 
 def _names(row: str) -> list[str]:

@@ -41,7 +41,8 @@ def expressions() -> st.SearchStrategy[a.Expr]:
             st.builds(a.where, inner, inner, inner),
             st.builds(a.clip, inner, st.just(-0.5), st.just(0.5)),
             st.builds(a.Reduce, st.sampled_from(REDUCTIONS), token, st.sampled_from(["response", "group", "update"])),
-            st.builds(a.Order, st.sampled_from(["above", "upto"]), token, st.sampled_from(["response", "group", "update"])),
+            st.builds(a.Order, st.sampled_from(["above", "upto"]), token,
+                      st.sampled_from(["response", "group", "update"])),
             st.builds(a.Scan, token, inner.map(lambda e: a.clip(e, -1, 1)), st.sampled_from(["response", "turn"])),
             st.builds(a.Shift, token, inner, st.sampled_from(["response", "turn"])))
 

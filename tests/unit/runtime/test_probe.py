@@ -30,7 +30,8 @@ def side(*logps, ref=-1.0):
 
 
 def test_the_loss_over_pairs_is_their_mean_whatever_their_lengths():
-    pairs = [{"chosen": side(-0.5), "rejected": side(-2.0, -2.0, -2.0)}, {"chosen": side(-1.0, -1.0), "rejected": side(-1.0)}]
+    pairs = [{"chosen": side(-0.5), "rejected": side(-2.0, -2.0, -2.0)},
+             {"chosen": side(-1.0, -1.0), "rejected": side(-1.0)}]
     out = probed({"pairs": pairs}, gate="dpo(0.1)", **PAIRS)
     margins = [0.1 * (0.5 + 3.0), 0.0]
     assert out["objective"] == pytest.approx(sum(-math.log1p(math.exp(-m)) for m in margins) / 2)
