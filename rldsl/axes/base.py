@@ -81,11 +81,6 @@ class Wrapping(Choice):
         """The other term."""
         raise TypeError(f"{self.name} is around nothing")
 
-    @property
-    def gives(self) -> frozenset[Trait]:
-        """What the inner term gives."""
-        return self.inner().gives
-
     def around(self, reward: Expr) -> Expr:
         """What the inner term's reward becomes, at its own grain."""
         raise TypeError(f"{self.name} makes nothing of a reward")
@@ -93,8 +88,6 @@ class Wrapping(Choice):
 
 class Veto(Wrapping):
     """A term that is no reward of its own: where it finds something, the scores of the sources do not count."""
-
-    gives = frozenset()
 
     def around(self, reward: Expr) -> Expr:
         return Const(0.0)
