@@ -6,5 +6,5 @@ recipe ipo extends dpo {
 
   gate = ipo(0.1)
 
-  profile toy { gate = ipo(0.1) + positive_nll(1) }
+  profile toy { gate = ipo(0.5) + positive_nll(1) }
 }

@@ -161,13 +161,21 @@ class Sampler(Choice):
 
 
 class SamplingStage(Choice):
-    """A stage after `|`: looks at whole finished groups."""
+    """A stage after `|`: which finished groups are kept, which tokens train, how many prompts are drawn."""
 
     axis = "sampling"
 
-    def keeps(self) -> Expr:
-        """Group-grain 1/0: whether the group is kept."""
-        raise TypeError(f"{self.name} says nothing about who is kept")
+    def keeps(self) -> Expr | None:
+        """Group-grain 1/0: whether the group is kept; None keeps every one."""
+        return None
+
+    def trains(self) -> Expr | None:
+        """Token-grain 1/0, over the whole batch: which tokens have a say; None leaves it to all."""
+        return None
+
+    def draws(self) -> float:
+        """Prompts drawn for each one that is wanted."""
+        return 1.0
 
     def rounds(self) -> int | None:
         """Most sampling rounds to refill the batch; None has no bound."""

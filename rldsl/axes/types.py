@@ -48,6 +48,11 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class TermName:
+    """Marks a text that names a source of the recipe's feedback, written as a plain name."""
+
+
+@dataclass(frozen=True)
 class Band:
     """A closed range `low..high` of real numbers."""
 

@@ -32,7 +32,7 @@ def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
         case base.RewardFilter():
             return {"stays": choice.stays()}
         case base.SamplingStage():
-            return {"keeps the group": choice.keeps()}
+            return {"keeps the group": choice.keeps(), "trains the token": choice.trains()}
         case base.Estimator():
             return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
         case base.Decay():

@@ -124,7 +124,7 @@ class Objective:
 
 def build(recipe: Recipe) -> Objective:
     """The objective of a typed recipe."""
-    labels = _labels(_choices(recipe.feedback, Source))
+    labels = labelled(_choices(recipe.feedback, Source))
     sources, shaping = _feedback(recipe.feedback, labels)
     vetoes = [n.choice.factor(_term(Node(n.choice.inner(), n.span), labels)) for n in _choices(recipe.feedback, Veto)]
     correct = _correct(recipe.feedback, labels)
@@ -139,12 +139,12 @@ def build(recipe: Recipe) -> Objective:
         reward=simplify(SCORES + shaping), token_reward=simplify(_sum([LAST * REWARD, *_per_token(recipe.feedback)])),
         leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
-        keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
+        keeps=tuple(Named(n.name, e) for n in recipe.sampling[1:] if (e := n.choice.keeps()) is not None),
         advantage=simplify(_advantage(recipe, labels)), value_target=_target(recipe),
-        correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
+        correction=simplify(_product([*(n.choice.correction() for n in recipe.distribution), *_trains(recipe)])),
         counted=counted, live=live, weight=_weight(recipe, live, counted), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
-        regularisers=tuple(_regulariser(node, label, ratio) for node, label in _labels(recipe.regularisers)),
+        regularisers=tuple(_regulariser(node, label, ratio) for node, label in labelled(recipe.regularisers)),
         missing=next((n.choice.missing() for n in _choices(recipe.feedback, FailureRule)), None),
         state=tuple(c for node, label in _stateful(recipe) for c in _carried(node, label)))
 
@@ -153,7 +153,7 @@ def _choices(f: Feedback, kind: type) -> list[Node]:
     return [n for n in feedback_nodes(f) if isinstance(n.choice, kind)]
 
 
-def _labels(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
+def labelled(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
     """Each choice with a label that is unique among them: its name, numbered where it stands twice."""
     seen: dict[str, int] = {}
     out = []
@@ -237,6 +237,10 @@ def _live(recipe: Recipe) -> Expr:
     return where(gt(highest(highest(absolute(ADVANTAGE), RESPONSE), GROUP), 0.0), 1.0, 0.0)
 
 
+def _trains(recipe: Recipe) -> list[Expr]:
+    return [e for n in recipe.sampling[1:] if (e := n.choice.trains()) is not None]
+
+
 def _counted(recipe: Recipe) -> Expr | None:
     masks = [c for n in recipe.distribution if (c := n.choice.counts()) is not None]
     return simplify(_product(masks)) if masks else None
@@ -267,7 +271,7 @@ def _own_state(node: Node, label: str, e: Expr) -> Expr:
 def _stateful(recipe: Recipe) -> list[tuple[Node, str]]:
     """The choices that carry something from batch to batch; only regularisers can stand twice."""
     others = [(n, n.name) for n in recipe.nodes() if n not in recipe.regularisers]
-    return [(n, label) for n, label in (*others, *_labels(recipe.regularisers)) if n.choice.state]
+    return [(n, label) for n, label in (*others, *labelled(recipe.regularisers)) if n.choice.state]
 
 
 def _carried(node: Node, label: str) -> list[Carried]:

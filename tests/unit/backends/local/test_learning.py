@@ -136,7 +136,8 @@ def test_several_teachers_are_refused_by_name(tmp_path):
 
 
 def test_rows_without_responses_are_refused_before_anything_runs(tmp_path):
-    (tmp_path / "data.jsonl").write_text('{"prompt": "a=", "chosen": "b", "rejected": "c"}\n{"prompt": "b=", "chosen": "b"}\n')
+    rows = ('{"prompt": "a=", "chosen": "b", "rejected": "c"}', '{"prompt": "b=", "chosen": "b"}')
+    (tmp_path / "data.jsonl").write_text("\n".join(rows) + "\n")
     with pytest.raises(RecipeError) as found, opened(tmp_path, train="data.jsonl"):
         pass
     (only,) = found.value.diagnostics
