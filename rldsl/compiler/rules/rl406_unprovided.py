@@ -50,4 +50,4 @@ def _units(recipe: Recipe, node: Node) -> set[str]:
 def _explained(node: Node, name: str) -> bool:
     """Whether another rule says better what is missing: what gives the trait, or responses for a preference gate."""
     trait = {GREEDY_REWARD.name: GREEDY_BASELINE, CHOSEN.name: STORED}.get(name)
-    return trait in node.choice.needs or name == CHOSEN.name and isinstance(node.choice, Gate)
+    return trait in node.choice.needs or (name == CHOSEN.name and isinstance(node.choice, Gate))
