@@ -59,9 +59,8 @@ def _tasks(recipe: Recipe) -> list[tuple[str, str, str]]:
 
 
 def _task(recipe: Recipe, place: str, spec: str, split: str, root: Path, found: list[Diagnostic]) -> Any:
-    from rldsl.environments.tasks import Columns, load_task
-
     from rldsl.backends.local.data import answer_column
+    from rldsl.environments.tasks import Columns, load_task
 
     data = recipe.settings.data
     answer = answer_column(recipe) if place == "data.train" else data.answer
