@@ -27,6 +27,11 @@ def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
     match choice:
         case base.SamplingStage():
             return {"keeps the group": choice.keeps(), "trains the token": choice.trains()}
+    return _update(choice, ratio, live)
+
+
+def _update(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    match choice:
         case base.Estimator():
             return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
         case base.Decay():
