@@ -62,7 +62,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     model = Model(policy, tokenizer)
-    data, held_out = training(recipe, root, model, scored=bool(plan.objective.scores)), evaluated(recipe, root, model)
+    data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
     engine = _engine(plan, recipe, model, folder, roles)
