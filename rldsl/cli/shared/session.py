@@ -34,9 +34,9 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
     try:
         with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
             status, failure, tracked = _session(plan, folder, root, view, resume)
+        summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
-    summary = _summary(folder, status, tracked)
     found = [failure] if failure is not None else []
     code = emit(args, _text(summary), {"run": summary}, found)
     return code if status == FINISHED else RUN_FAILED
