@@ -25,6 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from names import tables  # noqa: E402
+
 from rldsl.compiler.objective import build  # noqa: E402
 from rldsl.compiler.resolve import resolve  # noqa: E402
 from rldsl.runtime.probe import probe, read_batch  # noqa: E402
@@ -176,11 +178,13 @@ def _shown(settings: dict) -> dict:
 
 
 def write(found: dict, versions: dict) -> None:
-    """The table into the page, between its marks, and the numbers into the golden file."""
+    """The tables into the page, between their marks, and the numbers into the golden file."""
     page = ROOT / "docs" / "dialects.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- measured -->\n")
-    after = rest.partition("<!-- end -->\n")[2]
-    page.write_text(f"{before}<!-- measured -->\n{table(found, versions)}\n<!-- end -->\n{after}", encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    for mark, part in (("names", tables()), ("measured", table(found, versions))):
+        before, _, rest = text.partition(f"<!-- {mark} -->\n")
+        text = f"{before}<!-- {mark} -->\n\n{part}\n\n<!-- end -->\n" + rest.partition("<!-- end -->\n")[2]
+    page.write_text(text, encoding="utf-8")
     names = {id(batch): name for name, batch in BATCHES.items()}
     cases = {case: {"settings": row["settings"], "answers": {
         names[id(row["batches"][reach])]: answer for reach, answer in row["answers"].items()}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,13 @@ def test_a_setting_in_which_a_dialect_differs_is_seen(case, reach, text, instead
     changed.write_text(before.replace(text, instead), encoding="utf-8")
     batch = next(b for b in PEERS["cases"][case]["answers"] if b.endswith(reach))
     assert apart(changed, case, batch) > 1e-6
+
+
+def test_the_page_shows_the_recipes_as_they_are():
+    folder = ROOT / "benchmarks" / "dialects"
+    shown = runpy.run_path(str(folder / "names.py"))["tables"]()
+    page = (ROOT / "docs" / "dialects.md").read_text(encoding="utf-8")
+    assert shown in page, "benchmarks/dialects/names.py prints the tables"
 
 
 def test_diff_shows_what_differs_under_one_name(capsys):
