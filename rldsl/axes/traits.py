@@ -38,3 +38,8 @@ REFERENCE_KL = Trait("reference_kl", "a KL to the reference policy")
 TRUNCATION_RULE = Trait("truncation_rule", "a treatment of responses that hit a limit")
 TOKEN_WEIGHTED = Trait("token_weighted", "a reduction in which every token weighs the same")
 SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one value per response")
+
+STORED = Trait("stored", "responses that the data set holds")
+GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
+TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")
+COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")

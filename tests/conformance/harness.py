@@ -29,7 +29,7 @@ def place(choice: Choice, beside: dict[str, str] | None = None) -> Recipe:
     match choice:
         case base.Source():
             return replace(recipe, feedback=node)
-        case base.Shaping() | base.RewardFilter():
+        case base.Shaping() | base.RewardFilter() | base.Wrapping() | base.FailureRule():
             return replace(recipe, feedback=Sum((recipe.feedback, node)))
         case base.Sampler():
             return replace(recipe, sampling=(node,))
@@ -80,7 +80,8 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
         out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
                     "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
                     "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
-                    "kl_exact": [draw.random() for _ in range(n)], "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
+                    "kl_exact": [draw.random() for _ in range(n)],
+                    "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
                     "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,

@@ -1,8 +1,9 @@
 """Clip the importance weight instead of the update, so that every token keeps its gradient.
 
 Differs from `clip`: beyond the bound the coefficient saturates, where PPO's gradient becomes zero.
-Source: MiniMax-M1 (arXiv:2506.13585), equations 4 and 5; two-sided as written, its runs had no floor (`low:
-1`). `mask: ppo` is the unified form's token mask. `ceiling`: TRL 1.16.0, whose `epsilon_high` is the bound itself.
+Source: MiniMax-M1 (arXiv:2506.13585), equations 4 and 5; two-sided as written, its runs had no floor
+(`low: 1`). `mask: ppo` is the unified form's token mask. `ceiling`: TRL 1.16.0, whose `epsilon_high` is the bound
+itself.
 """
 
 from __future__ import annotations
