@@ -186,6 +186,11 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
     return advantage
 
 
+def reward_parts(recipe: Recipe) -> int:
+    """How many terms of the reward are one number per response, each with a weight of its own."""
+    return len(_parts(recipe.feedback, _labels(_choices(recipe.feedback, Source))))
+
+
 def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
     """The terms of the reward with their weights; a term that is no reward per response is none of them."""
     parts = f.parts if isinstance(f, Sum) else (f,)
