@@ -9,27 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rldsl.algebra.expr import (
-    PAIR,
-    RESPONSE,
-    Const,
-    Expr,
-    absolute,
-    clip,
-    exp,
-    gt,
-    log,
-    mean,
-    minimum,
-    ratio_of,
-    total,
-    where,
-)
-from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
+from rldsl.algebra.expr import Const, Expr
+from rldsl.algebra.variables import REWARD
 
 from .choice import Choice
+from .quantities import around_one as around_one
+from .quantities import binary_kl as binary_kl
+from .quantities import kl_estimate as kl_estimate
+from .quantities import log_ratio as log_ratio
+from .quantities import log_sigmoid as log_sigmoid
+from .quantities import margin as margin
+from .quantities import mismatch as mismatch
+from .quantities import trajectory as trajectory
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
-from .types import Policies
 
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -69,6 +61,10 @@ class Shaping(Choice):
         return None
 
 
+class Dense(Shaping):
+    """A reward in its own right, read off the batch: no score has to stand beside it."""
+
+
 class RewardFilter(Choice):
     """Takes responses out of the loss and the denominators."""
 
@@ -83,15 +79,21 @@ class RewardFilter(Choice):
         return False
 
 
-def kl_estimate(d: Expr, estimator: str) -> Expr:
-    """A KL from the sampled token, `d` = log π − log π_ref: k1 d, k2 d²/2, k3 e^−d − 1 + d (the exponent bounded).
-
-    Source: Schulman, "Approximating KL divergence" (2020).
-    """
-    return {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
-
-
 # ── sampling ─────────────────────────────────────────────────────────────────────────────────────────
+
+@dataclass(frozen=True)
+class Stored:
+    """Responses that the data set holds: which columns they are in, and what each of them was judged.
+
+    `responses` are the columns of a row's texts, in order; empty means the row's own answer. `verdicts` says of each
+    whether it is the good one (1) or not (0); without it the column `label` does.
+    """
+
+    responses: tuple[str, ...]
+    verdicts: tuple[int, ...] = ()
+    label: str | None = None
+    pairs: bool = False
+
 
 class Sampler(Choice):
     """Which trajectories exist for a prompt, and how a token is drawn.
@@ -112,6 +114,22 @@ class Sampler(Choice):
     def siblings(self) -> int:
         """Responses per prompt."""
         return 1
+
+    def greedy(self) -> bool:
+        """Whether each prompt is answered once more, without randomness, only to be compared with."""
+        return False
+
+    def stored(self) -> Stored | None:
+        """Where the responses stand in the data set, or None where the policy writes them."""
+        return None
+
+    def provides(self) -> frozenset[str]:
+        """Names of the variables it fills beside those that every sampled response has."""
+        return frozenset()
+
+    def divides(self) -> frozenset[str]:
+        """Units that its responses come in beside responses and groups."""
+        return frozenset()
 
 
 class SamplingStage(Choice):
@@ -192,39 +210,6 @@ class Ratio(Choice):
         raise TypeError(f"{self.name} compares nothing")
 
 
-def log_ratio(pair: Policies) -> Expr:
-    """ℓ minus the log-prob of the pair's second policy, per token."""
-    return LOGP - {"old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[pair.denominator]
-
-
-def mismatch(grain: str = "token") -> Expr:
-    """κ = π_old/μ per token, or over the response as `product` = exp(Σ log κ) or `geometric` = exp(mean log κ)."""
-    log_kappa = LOGP_OLD - LOGP_ROLLOUT
-    return ratio_of({"token": lambda: log_kappa, "product": lambda: total(log_kappa, RESPONSE),
-                     "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
-
-
-def trajectory(r: Expr) -> Expr:
-    """The product of token ratios over the response; a ratio that already is one number per response stays itself."""
-    return ratio_of(total(log(r), RESPONSE))
-
-
-def log_sigmoid(x: Expr) -> Expr:
-    """log σ(x), finite for every finite x."""
-    return minimum(x, 0.0) - log(1.0 + exp(-absolute(x)))
-
-
-def margin(x: Expr) -> Expr:
-    """x of the preferred response minus x of the other, per pair; x is one number per response."""
-    return total(where(gt(CHOSEN, 0.0), x, -x), PAIR)
-
-
-def binary_kl(p: Expr, q: Expr) -> Expr:
-    """KL(p‖q) of two distributions over “this token” and “any other”; probabilities are held in [1e-12, 1 − 1e-12]."""
-    p, q = clip(p, 1e-12, 1 - 1e-12), clip(q, 1e-12, 1 - 1e-12)
-    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
-
-
 # ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
 
 class Gate(Choice):
@@ -239,11 +224,6 @@ class Gate(Choice):
     def bounds(self) -> dict[str, float]:
         """{parameter: how far from 1 the ratio may go}, for every bound that a ratio can reach."""
         return {}
-
-
-def around_one(low: float, high: float) -> dict[str, float]:
-    """The bounds 1 − low and 1 + high on a ratio; it is never below 0, so `low: 1` bounds nothing."""
-    return {"low": low, "high": high} if low < 1 else {"high": high}
 
 
 class Regulariser(Choice):

@@ -40,3 +40,8 @@ TOKEN_WEIGHTED = Trait("token_weighted", "a reduction in which every token weigh
 SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one value per response")
 OWN_GRAIN = Trait("own_grain", "a correction whose grain is a parameter")
 SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times that of the log-prob")
+
+STORED = Trait("stored", "responses that the data set holds")
+GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
+TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")
+COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")

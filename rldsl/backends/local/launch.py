@@ -6,7 +6,6 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,20 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.graph import TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.environments.tasks import Columns, load_task
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
-from rldsl.runtime.prompts import Prompts, prompts
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
+from .data import Model, evaluated, examples, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
@@ -37,20 +36,6 @@ from .warm_start import warm_start
 MACHINE, LOCK = "machine.json", "training.lock"
 SCORERS, SCORER_MEMORY = 2, 4 * 2**30
 """Scoring processes, and the address space each may use in bytes."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """A loaded policy and how its prompts become tokens."""
-
-    policy: Policy
-    tokenizer: Any
-
-    def encode(self, text: str) -> tuple[int, ...]:
-        """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
-        if self.tokenizer.chats:
-            return self.tokenizer.chat([{"role": "user", "content": text}])
-        return self.tokenizer.encode(text)
 
 
 @contextmanager
@@ -68,12 +53,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed)
     model = Model(policy, tokenizer)
-    limit = _prompt_limit(recipe, policy)
-    data = _prompts(recipe, root, settings.data.train, "train", model, limit)
-    held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
-                for t in settings.evaluate.tasks}
+    data, held_out = training(recipe, root, model, scored=bool(plan.objective.scores)), evaluated(recipe, root, model)
+    teacher = _teacher(plan, recipe, root, model, observe)
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, model, folder)
+    engine = _engine(plan, recipe, model, folder, teacher)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
@@ -84,8 +67,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
-            _warm_start(recipe, root, model)
-            run.rollout = run.trainer = _engine(plan, recipe, model, folder)  # a critic copies the warm policy
+            warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder, teacher)  # a critic copies the warm policy
         yield run
 
 
@@ -111,10 +94,12 @@ def refuse(recipe: Recipe) -> None:
         needs.append(f"`{recipe.placement.name}` keeps sampling and training apart")
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
+    if len(recipe.settings.model.teachers) > 1:
+        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights",
+            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
             fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
 
 
@@ -136,29 +121,26 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _prompt_limit(recipe: Recipe, policy: Policy) -> int:
-    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
-    room = context - recipe.sampling[0].choice.max_tokens
-    return min(recipe.settings.model.max_prompt or room, room)
+def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Observe) -> Policy | None:
+    """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
+    if not plan.graph.readers(TEACHER_WEIGHTS):
+        return None
+    settings = recipe.settings.model
+    observe("doing", {"node": "load the teacher", "batch": 0})
+    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed)
+    if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
+        raise RecipeError([Diagnostic(
+            "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
+            f"{model.tokenizer.size} and {sorted(model.tokenizer.eos)}",
+            why="a token id is another text for each of them, so their log-probs are of different events",
+            fix="choose a teacher of the same model family")])
+    if settings.teacher_warm_start:
+        observe("doing", {"node": "supervised training of the teacher", "batch": 0})
+        warm_start(teacher, examples(recipe, root, model), settings.teacher_warm_start)
+    return teacher.requires_grad_(False)
 
 
-def _prompts(recipe: Recipe, root: Path, spec: str, split: str, model: Model, limit: int,
-             most: int | None = None) -> Prompts:
-    data = recipe.settings.data
-    task = load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, data.answer, data.template), root=root)
-    return prompts(task, model.encode, limit, data.too_long, spec, most)
-
-
-def _warm_start(recipe: Recipe, root: Path, model: Model) -> None:
-    data = recipe.settings.data
-    task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
-                     columns=Columns(data.prompt, data.answer, data.template))
-    end = (min(model.tokenizer.eos),)
-    examples = [(model.encode(p.prompt), (*model.tokenizer.encode(p.answer), *end)) for p in task]
-    warm_start(model.policy, examples, recipe.settings.model.warm_start)
-
-
-def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path) -> LocalEngine:
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, teacher: Policy | None) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
@@ -176,7 +158,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path) -> LocalEngi
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference)
+                       reference=reference, teacher=teacher)
 
 
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:

@@ -80,7 +80,7 @@ def _feedback(e: Expr, report: Report) -> dict[str, Any] | None:
     tree = _reward(e, report)
     if tree is None:
         return None
-    if not any(isinstance(n.choice, base.Source) for n in feedback_nodes(tree)):
+    if not any(isinstance(n.choice, (base.Source, base.Dense)) for n in feedback_nodes(tree)):
         report.add("RL203", "feedback needs a source of scores; shaping and filters are added to one", e.span,
                    "no source", fix="add a source, such as those that `rldsl axes feedback` lists first")
         return None

@@ -13,7 +13,7 @@ from rldsl.algebra.grain import grains
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import mentions, reads, said, written
+from ..facts import mentions, reads, said, sampler, written
 from ..lower import provided
 from ..recipe import Node, Recipe
 
@@ -25,7 +25,7 @@ WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that reads what nobody writes."""
     for node in recipe.nodes():
-        unknown = [name for name in sorted(reads(recipe, node)) if not provided(name)]
+        unknown = [name for name in sorted(reads(recipe, node)) if not provided(name, sampler(recipe))]
         missing = [f"`{name}`" for name in unknown if mentions(recipe, node, name)]
         missing += [f"{unit}s" for unit in sorted(_units(recipe, node))]
         if missing:
@@ -39,4 +39,4 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 def _units(recipe: Recipe, node: Node) -> set[str]:
     own = {g for e in written(recipe, node) for g in grains(e)}
     ratio = set() if node is recipe.ratio else {g for e in written(recipe, recipe.ratio) for g in grains(e)}
-    return own - ratio - WHOLE
+    return own - ratio - WHOLE - sampler(recipe).divides()

@@ -1,0 +1,8 @@
+# IPO (arXiv:2310.12036): a squared loss leads each pair's margin to 1/(2τ).
+import std.dpo
+
+recipe ipo extends dpo {
+  "A preference that never fails does not push the policy ever further from the reference."
+
+  gate = ipo(0.1)
+}
