@@ -1,8 +1,8 @@
 """Clip the importance weight instead of the update, so that every token keeps its gradient.
 
 Differs from `clip`: beyond the bound the coefficient saturates, where PPO's gradient becomes zero.
-Source: MiniMax-M1 (arXiv:2506.13585), equations 4 and 5; two-sided as written, its runs had no floor (`low:
-1`). `mask: ppo` is the unified form's token mask.
+Source: MiniMax-M1 (arXiv:2506.13585), equations 4 and 5; two-sided as written, its runs had no floor
+(`low: 1`). `mask: ppo` is the unified form's token mask.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ class Cispo(Gate):
     needs = {RATIO}
     low: Annotated[float, Bound(ge=0, le=1)] = 1.0  # floor is 1 - low
     high: NonNegative = 0.28  # ceiling is 1 + high
-
     mask: Literal["none", "ppo"] = "none"  # whether tokens that PPO would clip are dropped after all
     mask_low: Annotated[float, Bound(ge=0, le=1)] = 0.2  # the mask drops A < 0 below 1 - mask_low
     mask_high: NonNegative = same_as("mask_low")  # and A > 0 above 1 + mask_high
