@@ -216,7 +216,14 @@ def _counted(recipe: Recipe) -> Expr | None:
 
 
 def _weight(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
-    """Token weights; where masks take tokens out of the denominators, lengths count what is left."""
+    """Token weights; where masks take tokens out of the denominators, lengths count what is left. What does not count
+    weighs nothing, also where nothing does and every denominator is 0."""
+    if not isinstance(live, Const):
+        return simplify(where(gt(live, 0.0), _counting(recipe, live, counted), 0.0))
+    return _counting(recipe, live, counted)
+
+
+def _counting(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
     limit, weight = recipe.sampling[0].choice.max_tokens, recipe.reduction.choice.weight
     if counted is None:
         return simplify(substitute(weight(live), {MAX_TOKENS.name: Const(float(limit))}))

@@ -1,0 +1,141 @@
+"""A random recipe from a seed: a sound one in which some axes, stages, blocks or layers are drawn from all there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from rldsl.axes import base, discover
+from rldsl.axes.choice import Choice
+from rldsl.compiler.show import show
+
+from .values import call, plain
+
+SOUND = {
+    "feedback": "verify(exact)", "sampling": "group(4, max_tokens: 4)", "advantage": "group_mean",
+    "ratio": "token(current / old)", "gate": "clip(0.2)", "reduction": "token_mean", "distribution": "on_policy",
+    "system": "sync on colocated",
+}
+TASKS = ("toy:largest", "toy:reverse", "toy:copy")
+SAMPLED = {"max_tokens": "4"}
+"""Parameters that are held small, or mean something of this machine."""
+BY_EXAMPLE = 0.4
+"""How often a choice takes the parameters of one of its own examples."""
+MISSPELT = 0.01
+FEW = (0, 0, 0, 1, 1, 2)
+"""How many stages or terms are added."""
+
+
+def recipe_text(seed: int) -> str:
+    """A file whose last recipe is `fuzzed`; the same text for the same seed and vocabulary."""
+    draw = Random(seed)
+    axes = dict(SOUND)
+    for axis in draw.sample(discover.AXES, draw.choice((1, 1, 2, 2, 3, 4, 5, 6, 8))):
+        axes[axis] = AXES[axis](draw)
+    if draw.random() < MISSPELT:
+        axes["gate"] = axes["gate"][1:]
+    lines = [f"  {axis} = {text}" for axis, text in axes.items()] + [f"  {line}" for line in _blocks(draw, axes)]
+    parent = "\n".join(["recipe base {", *lines, "}", ""])
+    return _constants(draw) + parent + "\n".join(["recipe fuzzed extends base {", *_on_top(draw, axes), "}", ""])
+
+
+# ── axes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+def one(draw: Random, axis: str, role: type[Choice]) -> str:
+    """A choice of a role, with parameters."""
+    name = draw.choice([n for n in discover.names(axis) if issubclass(discover.find(axis, n), role)])
+    cls, examples = discover.find(axis, name), discover.examples(axis, name)
+    given = {k: v for k, v in SAMPLED.items() if k in cls.__dataclass_fields__ and axis == "sampling"}
+    if examples and draw.random() < BY_EXAMPLE:
+        params = draw.choice(examples).params
+        given = {**{name: _text(x) for name, x in params.items()}, **given}
+    return call(draw, cls, name, given)
+
+
+def _text(x: object) -> str:
+    if isinstance(x, float):
+        return plain(x)
+    return f'"{x}"' if isinstance(x, str) and not x.isidentifier() else show(x)
+
+
+def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
+    """None, one or two of them."""
+    return [one(draw, axis, role) for _ in range(draw.choice(FEW))]
+
+
+def _feedback(draw: Random) -> str:
+    terms = [one(draw, "feedback", draw.choice((base.Source, base.Source, base.Shaping)))]
+    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter)))
+    terms = [draw.choice((f"{t}", f"{t}", f"0.5 * {t}")) for t in terms]
+    if draw.random() < 0.1:
+        terms[0] = f"{terms[0]} * {one(draw, 'feedback', base.Source)}"
+    return " + ".join(terms)
+
+
+def _piped(axis: str, first: type[Choice], stage: type[Choice]):
+    return lambda draw: " | ".join([one(draw, axis, first), *many(draw, axis, stage)])
+
+
+def _added(axis: str, first: type[Choice], more: type[Choice]):
+    return lambda draw: " + ".join([one(draw, axis, first), *many(draw, axis, more)])
+
+
+AXES = {
+    "feedback": _feedback,
+    "sampling": _piped("sampling", base.Sampler, base.SamplingStage),
+    "advantage": _piped("advantage", base.Estimator, base.AdvantageStage),
+    "ratio": lambda draw: one(draw, "ratio", base.Ratio),
+    "gate": _added("gate", base.Gate, base.Regulariser),
+    "reduction": lambda draw: one(draw, "reduction", base.Reduction),
+    "distribution": _added("distribution", base.Distribution, base.Distribution),
+    "system": lambda draw: f"{one(draw, 'system', base.Schedule)} on {one(draw, 'system', base.Placement)}",
+}
+
+
+# ── blocks and layers ────────────────────────────────────────────────────────────────────────────────
+
+def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:
+    yield 'model { policy: "toy:llama-1x16", dtype: float32' + draw.choice(("", "", ", max_prompt: 100", ", context: 64",
+                                                                           ', teachers: ["toy:llama-1x16"]')) + " }"
+    yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6))} }}'
+    optimizer = draw.choice(("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)"))
+    yield f"optim {{ {optimizer}, updates_per_batch: {draw.choice((1, 1, 2, 3))}" + draw.choice(
+        ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")) + " }"
+    yield "budget { steps: 2 }"
+    yield "track { mlflow: none }"
+    yield from draw.choice(((), (), ("cluster { local, micro_tokens: 40 }",), (_cluster(draw),)))
+    yield from draw.choice(((), (), (), ("critic { sgd(lr: 0.1), updates_per_actor: 2 }",) if axes["advantage"] != SOUND["advantage"] else ()))
+    yield from draw.choice(((), (), (), ('evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }',)))
+
+
+def _cluster(draw: Random) -> str:
+    machine = {"nodes": (1, 2), "gpus_per_node": (1, 4, 8), "tensor": (1, 2, 3), "rollout_tensor": (1, 2)}
+    parts = [f"{name}: {draw.choice(sizes)}" for name, sizes in machine.items() if draw.random() < 0.7]
+    return f"cluster {{ {', '.join(['nodes: 1', *(p for p in parts if not p.startswith('nodes'))])} }}"
+
+
+def _constants(draw: Random) -> str:
+    return f"let few = {draw.choice((1, 2))}\nlet share = {draw.choice(('0.1', '0.25 * 2', '20%'))}\n"
+
+
+OVERRIDES = ("gate.low = share", "gate.coef = 0.1", "sampling.temperature = 0.7", "sampling.n = few * 2",
+             "optim.epochs = few", "seed = 3", "reduction.uniform_groups = exclude", "sampling.top_p = 0.9")
+
+
+def _on_top(draw: Random, axes: dict[str, str]) -> Iterator[str]:
+    """What the child writes: nothing, overrides, or a profile's worth of them."""
+    fits = [o for o in OVERRIDES if _exists(o, axes) or draw.random() < 0.02]
+    chosen = draw.sample(fits, min(len(fits), draw.choice((0, 0, 1, 2))))
+    if draw.random() < 0.2:
+        yield from ("  profile small {", *(f"    {line}" for line in chosen), "  }")
+    else:
+        yield from (f"  {line}" for line in chosen)
+
+
+def _exists(override: str, axes: dict[str, str]) -> bool:
+    axis, _, parameter = override.partition(" ")[0].partition(".")
+    if axis not in axes:
+        return True
+    name = axes[axis].partition("(")[0]
+    cls = discover.find(axis, name)
+    return cls is not None and parameter in cls.__dataclass_fields__ and " + " not in axes[axis]
