@@ -1,4 +1,4 @@
-"""A random recipe from a seed: a sound one in which some axes, stages, blocks or layers are drawn from all there are."""
+"""A random recipe from a seed: a sound one in which some axes, blocks and layers are drawn from all there are."""
 
 from __future__ import annotations
 
@@ -94,18 +94,25 @@ AXES = {
 
 # ── blocks and layers ────────────────────────────────────────────────────────────────────────────────
 
+MODELS = ("", "", ", max_prompt: 100", ", context: 64", ', teachers: ["toy:llama-1x16"]')
+OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
+OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
+CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
+EVALUATE = 'evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }'
+
+
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:
-    yield 'model { policy: "toy:llama-1x16", dtype: float32' + draw.choice(("", "", ", max_prompt: 100", ", context: 64",
-                                                                           ', teachers: ["toy:llama-1x16"]')) + " }"
+    yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)} }}'
     yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6))} }}'
-    optimizer = draw.choice(("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)"))
-    yield f"optim {{ {optimizer}, updates_per_batch: {draw.choice((1, 1, 2, 3))}" + draw.choice(
-        ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")) + " }"
+    updates = draw.choice((1, 1, 2, 3))
+    yield f"optim {{ {draw.choice(OPTIMIZERS)}, updates_per_batch: {updates}{draw.choice(OPTIMS)} }}"
     yield "budget { steps: 2 }"
     yield "track { mlflow: none }"
     yield from draw.choice(((), (), ("cluster { local, micro_tokens: 40 }",), (_cluster(draw),)))
-    yield from draw.choice(((), (), (), ("critic { sgd(lr: 0.1), updates_per_actor: 2 }",) if axes["advantage"] != SOUND["advantage"] else ()))
-    yield from draw.choice(((), (), (), ('evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }',)))
+    if draw.random() < 0.25 and axes["advantage"] != SOUND["advantage"]:
+        yield CRITIC
+    if draw.random() < 0.25:
+        yield EVALUATE
 
 
 def _cluster(draw: Random) -> str:

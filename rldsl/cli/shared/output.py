@@ -32,8 +32,9 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = None,
          diagnostics: Sequence[Diagnostic] = (), texts: Mapping[str, str] | None = None, notes: bool = False) -> int:
     """Prints a result and what there is to say about it; the exit code that follows from the diagnostics. `texts`:
-    sources that are no files. Without `notes`, a person is not shown what is legal and usual; programs always are."""
+    sources that are no files. `notes` says what is legal and usual too, which most recipes have."""
     chosen = getattr(args, "format", "terminal")
+    diagnostics = [d for d in diagnostics if notes or d.severity != "info"]
     if chosen == "json":
         from rldsl.diagnostics.machine import as_json
         from rldsl.diagnostics.render import in_order
@@ -46,7 +47,6 @@ def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = No
 
         print(render(diagnostics, {}, style="sarif"))
         return exit_code(diagnostics)
-    diagnostics = [d for d in diagnostics if notes or d.severity != "info"]
     if diagnostics:
         from rldsl.compiler.resolve import sources
         from rldsl.diagnostics.render import render, summary
