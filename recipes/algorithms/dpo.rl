@@ -17,6 +17,7 @@ recipe dpo {
   profile toy {
     feedback = verify(exact)  # read by reports and evaluation: the loss reads preferences
     sampling = offline(pairs, max_tokens: 6)
+    gate     = dpo(0.1) + positive_nll(1)  # a tiny model loses both responses of a pair without it
     model    { policy: "toy:llama-2x64", warm_start: 115 }
     data     { train: "toy:reverse", prompts: 64 }
     optim    { adamw(lr: 2e-4), warmup_steps: 0 }

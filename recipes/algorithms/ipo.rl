@@ -5,4 +5,6 @@ recipe ipo extends dpo {
   "A preference that never fails does not push the policy ever further from the reference."
 
   gate = ipo(0.1)
+
+  profile toy { gate = ipo(0.5) + positive_nll(1) }
 }

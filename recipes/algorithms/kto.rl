@@ -12,6 +12,7 @@ recipe kto extends dpo {
 
   profile toy {
     sampling = offline(labels, max_tokens: 6)
+    gate     = kto(0.1) + positive_nll(1)
     data  { prompts: 128 }
     optim { adamw(lr: 5e-4) }
   }

@@ -8,5 +8,8 @@ recipe orpo extends dpo {
 
   optim { adamw(lr: 8e-6) }
 
-  profile toy { optim { adamw(lr: 5e-4) } }
+  profile toy {
+    gate  = orpo(lambda: 0.1)
+    optim { adamw(lr: 5e-4) }
+  }
 }

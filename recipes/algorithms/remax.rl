@@ -14,6 +14,8 @@ recipe remax extends grpo {
 
   profile toy {
     sampling = greedy_baseline(max_tokens: 6)
-    data { prompts: 64 }
+    model { warm_start: 150 }
+    data  { prompts: 64 }
+    optim { adamw(lr: 2e-4) }
   }
 }

@@ -8,5 +8,8 @@ recipe simpo extends dpo {
 
   data { prompts: 128 }
 
-  profile toy { data { prompts: 64 } }
+  profile toy {
+    gate = simpo(2.0, 1.0) + positive_nll(1)
+    data { prompts: 64 }
+  }
 }

@@ -22,6 +22,7 @@ from .quantities import margin as margin
 from .quantities import mismatch as mismatch
 from .quantities import trajectory as trajectory
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
+from .types import Stored
 
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -33,20 +34,26 @@ class Scorer:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-class Source(Choice):
-    """A score per response, computed from its text in a killable subprocess."""
+class Reward(Choice):
+    """A term of the reward: a source of scores or a shaping."""
 
     axis = "feedback"
+
+
+class Source(Reward):
+    """A score per response, computed from its text in a killable subprocess."""
 
     def scorer(self) -> Scorer:
         """Which function scores a response. None from it means “no score”, never 0."""
         raise TypeError(f"{self.name} names no scorer")
 
+    def trusted(self) -> str | None:
+        """The package that the project must name under `trust`, or None where the scorer is its choice's own."""
+        return None
 
-class Shaping(Choice):
+
+class Shaping(Reward):
     """A reward computed from the batch's own numbers: per response, per token, or both."""
-
-    axis = "feedback"
 
     def shape(self) -> Expr | None:
         """Response-grain reward added to the scores, or None."""
@@ -65,6 +72,41 @@ class Dense(Shaping):
     """A reward in its own right, read off the batch: no score has to stand beside it."""
 
 
+class Wrapping(Choice):
+    """A term around another one, which is scored or computed as if it stood alone."""
+
+    axis = "feedback"
+
+    def inner(self) -> Reward:
+        """The other term."""
+        raise TypeError(f"{self.name} is around nothing")
+
+    def around(self, reward: Expr) -> Expr:
+        """What the inner term's reward becomes, at its own grain."""
+        raise TypeError(f"{self.name} makes nothing of a reward")
+
+
+class Veto(Wrapping):
+    """A term that is no reward of its own: where it finds something, the scores of the sources do not count."""
+
+    def around(self, reward: Expr) -> Expr:
+        return Const(0.0)
+
+    def factor(self, found: Expr) -> Expr:
+        """Response-grain factor on every source's score, from what the inner term scored."""
+        raise TypeError(f"{self.name} decides nothing")
+
+
+class FailureRule(Choice):
+    """Says what a response counts for that scoring failed on."""
+
+    axis = "feedback"
+
+    def missing(self) -> float | None:
+        """The score in place of a missing one; None leaves the response out."""
+        raise TypeError(f"{self.name} says nothing about failures")
+
+
 class RewardFilter(Choice):
     """Takes responses out of the loss and the denominators."""
 
@@ -80,20 +122,6 @@ class RewardFilter(Choice):
 
 
 # ── sampling ─────────────────────────────────────────────────────────────────────────────────────────
-
-@dataclass(frozen=True)
-class Stored:
-    """Responses that the data set holds: which columns they are in, and what each of them was judged.
-
-    `responses` are the columns of a row's texts, in order; empty means the row's own answer. `verdicts` says of each
-    whether it is the good one (1) or not (0); without it the column `label` does.
-    """
-
-    responses: tuple[str, ...]
-    verdicts: tuple[int, ...] = ()
-    label: str | None = None
-    pairs: bool = False
-
 
 class Sampler(Choice):
     """Which trajectories exist for a prompt, and how a token is drawn.
@@ -133,13 +161,21 @@ class Sampler(Choice):
 
 
 class SamplingStage(Choice):
-    """A stage after `|`: looks at whole finished groups."""
+    """A stage after `|`: which finished groups are kept, which tokens train, how many prompts are drawn."""
 
     axis = "sampling"
 
-    def keeps(self) -> Expr:
-        """Group-grain 1/0: whether the group is kept."""
-        raise TypeError(f"{self.name} says nothing about who is kept")
+    def keeps(self) -> Expr | None:
+        """Group-grain 1/0: whether the group is kept; None keeps every one."""
+        return None
+
+    def trains(self) -> Expr | None:
+        """Token-grain 1/0, over the whole batch: which tokens have a say; None leaves it to all."""
+        return None
+
+    def draws(self) -> float:
+        """Prompts drawn for each one that is wanted."""
+        return 1.0
 
     def rounds(self) -> int | None:
         """Most sampling rounds to refill the batch; None has no bound."""

@@ -8,6 +8,9 @@ import shutil
 import time
 from pathlib import Path
 
+from rldsl.compiler.recipe import Recipe
+from rldsl.diagnostics import RecipeError
+
 from .shared.output import add_format
 from .shared.target import add_recipe, home, resolved
 
@@ -27,7 +30,6 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.compiler.compile import compile_recipe
     from rldsl.compiler.plan import read_plan, write_plan
     from rldsl.compiler.settings import missing_for_run
-    from rldsl.diagnostics import RecipeError
     from rldsl.runtime.errors import RunError
 
     from .shared.output import emit
@@ -52,6 +54,15 @@ def run(args: argparse.Namespace) -> int:
         raise RunError(unwritable(folder, error)) from error
     try:
         return train(read_plan(folder / PLAN), folder, root, args, resume=False)
-    except RecipeError:
+    except RecipeError as error:
         shutil.rmtree(folder)  # nothing has been trained
-        raise
+        raise _placed(error, recipe, root) from None
+
+
+def _placed(error: RecipeError, recipe: Recipe, root: Path) -> RecipeError:
+    """The error with its places in the recipe, which a plan does not know, and with whatever else is missing."""
+    from .shared.preflight import preflight
+
+    found = preflight(recipe, root)
+    same = {d.code for d in error.diagnostics} <= {d.code for d in found}
+    return RecipeError(found) if same else error

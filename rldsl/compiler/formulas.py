@@ -11,6 +11,10 @@ LIVE = Var("live", RESPONSE, "n_i", "nᵢ")
 """1 for each response that counts in the denominators, else 0."""
 
 
+INNER = Var("score.inner", RESPONSE, r"s_i", "sᵢ")
+"""What the term inside another one gives."""
+
+
 def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str, Expr]:
     """{what it is: its formula}; `ratio` is the recipe's ratio, for the choices that use it."""
     found = {**_stated(choice, ratio, live), **{f"next {name}": e for name, e in choice.next_state().items()}}
@@ -19,12 +23,21 @@ def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str,
 
 def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
     match choice:
+        case base.Veto():
+            return {"factor on the sources' scores": choice.factor(INNER)}
+        case base.Wrapping():
+            return {"reward": choice.around(INNER)}
         case base.Shaping():
             return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
         case base.RewardFilter():
             return {"stays": choice.stays()}
         case base.SamplingStage():
-            return {"keeps the group": choice.keeps()}
+            return {"keeps the group": choice.keeps(), "trains the token": choice.trains()}
+    return _update(choice, ratio, live)
+
+
+def _update(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    match choice:
         case base.Estimator():
             return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
         case base.Decay():

@@ -7,6 +7,7 @@ coefficient of 0. The passes take away what the result does not need.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -113,7 +114,8 @@ def _reads(wanted: frozenset[str], *also: str) -> tuple[str, ...]:
 
 def _sample(recipe: Recipe) -> Node:
     sampler = recipe.sampling[0].choice
-    options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings(), "greedy": sampler.greedy()}
+    options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings(), "greedy": sampler.greedy(),
+               "draws": math.prod(n.choice.draws() for n in recipe.sampling[1:])}
     recorded = [name for name in RECORDED if name != q.LOGP_ROLLOUT.name or ROLLOUT_LOGPS in sampler.gives]
     extra = sorted(sampler.provides() - {q.GREEDY_REWARD.name})
     stored = sampler.stored()
@@ -151,7 +153,8 @@ def _value(recipe: Recipe, asked: frozenset[str]) -> Iterator[Node]:
 
 def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
     """One node a stage. `refill` names the node to go back to while prompts are missing."""
-    for index, (node, keep) in enumerate(zip(recipe.sampling[1:], objective.keeps, strict=True)):
+    filters = [n for n in recipe.sampling[1:] if n.choice.keeps() is not None]
+    for index, (node, keep) in enumerate(zip(filters, objective.keeps, strict=True)):
         options = {"stage": node.name, "index": index, "refill": "sample", "max_rounds": node.choice.rounds(),
                    "exhausted": node.choice.when_exhausted()}
         reads = _reads(expanded(objective, names([keep.expr])))

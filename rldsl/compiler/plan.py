@@ -15,6 +15,7 @@ from rldsl.diagnostics import RecipeError, at
 
 from . import graph as graphs
 from . import objective as objectives
+from .canonical import canonical, from_canonical, key
 from .graph import Graph
 from .objective import Objective
 from .passes.note import Note
@@ -97,12 +98,21 @@ def read_plan(path: Path) -> Plan:
     """A plan from its file. RecipeError (RL407) where the file is no plan of this version."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, f"cannot be read: {error}") from error
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, "cannot be read: it is not JSON") from error
     if not isinstance(data, dict) or data.get("version") != VERSION:
         found = data.get("version") if isinstance(data, dict) else type(data).__name__
         raise _unreadable(path, f"has plan version {found}; this release reads version {VERSION}")
-    return from_json(data)
+    try:
+        plan = from_json(data)
+        whole = key(canonical(from_canonical(plan.recipe))) == key(plan.recipe)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _unreadable(path, "is damaged: a part of it is missing or of another kind") from error
+    if not whole:
+        raise _unreadable(path, "is damaged: its recipe holds what no recipe says")
+    return plan
 
 
 def _unreadable(path: Path, what: str) -> RecipeError:

@@ -74,9 +74,10 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
     """Rounds of sampling until the batch has its prompts. Groups beyond that give their prompts back."""
     work, prompts, rounds = Work(batch), run.settings.prompts, 0
     filters = [n for n in nodes if n.kind == "filter"]
+    draws = run.graph.of("sample")[0].options["draws"]
     bound = min((n.options["max_rounds"] for n in filters if n.options["max_rounds"] is not None), default=None)
     while True:
-        part = Work(batch, wanted=_wanted(work, prompts))
+        part = Work(batch, wanted=math.ceil(draws * _wanted(work, prompts)))
         walk(run, part, nodes)
         rounds += 1
         _return_surplus(run, part, prompts - len(work.groups()))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from rldsl.axes.base import Stored
+from rldsl.axes.types import Stored
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from .stored import StoredError, stored_texts, trajectories

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -65,6 +66,7 @@ def sample(run: Run, work: Work, node: Node) -> None:
     else:
         found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
         require_groups(requests, found)
+        require_finite_logps(found)
     work.trajectories, work.table = found, table_of(run, found)
     if node.options["greedy"]:
         work.baseline = _greedy(run, work, node, requests)
@@ -94,6 +96,17 @@ def require_groups(requests: Sequence[Request], found: Sequence[Trajectory]) -> 
             if wrong else "responses came back attached to other prompts or siblings")
     raise RunError(Diagnostic("RL610", says, why="group statistics over the wrong rows train on noise",
                               fix="this is a defect of the rollout engine; report it with the journal"))
+
+
+def require_finite_logps(found: Sequence[Trajectory]) -> None:
+    """RunError RL601 where the sampler gave a token a probability that is no number."""
+    bad = [t for t in found if not math.isfinite(sum(t.logps))]
+    if bad:
+        raise RunError(Diagnostic(
+            "RL601", f"the log-prob of a sampled token is not finite in {len(bad)} of {len(found)} responses "
+            "(stage: sample)", why=f"responses {', '.join(f'{t.group}.{t.sibling}' for t in bad[:8])}: their tokens "
+            "were drawn from nothing; no optimizer step was taken",
+            fix="the weights that sampled hold numbers that are not finite: start from a sound model"))
 
 
 def table_of(run: Run, found: Sequence[Trajectory]) -> Batch:
@@ -138,15 +151,17 @@ def _add_scores(run: Run, work: Work) -> None:
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
-    """A column per feedback source, 0 where there is no score, and the positions of rows that have every score."""
+    """A column per feedback source and the positions of rows that have every score; what is missing counts as the
+    objective says, else the row has no score."""
     labels = [s.label for s in run.objective.scores]
     problems = [work.problems[t.group] for t in rows]
     items = [ScoreItem(t.text, p.answer, p.metadata) for t, p in zip(rows, problems, strict=True)]
     results = run.score(items) if labels else [()] * len(items)
     column = run.trainer.math.column
-    columns = {f"score.{label}": Value(RESPONSE, column([r[k].value or 0.0 for r in results]))
-               for k, label in enumerate(labels)}
-    return columns, [i for i, r in enumerate(results) if all(s.value is not None for s in r)]
+    missing = run.objective.missing
+    columns = {f"score.{label}": Value(RESPONSE, column([(missing or 0.0) if r[k].value is None else r[k].value
+                                                         for r in results])) for k, label in enumerate(labels)}
+    return columns, [i for i, r in enumerate(results) if missing is not None or all(s.value is not None for s in r)]
 
 
 def filter_groups(run: Run, work: Work, node: Node) -> None:

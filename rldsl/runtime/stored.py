@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from rldsl.axes.base import Stored
+from rldsl.axes.types import Stored
 
 from .trajectory import Request, Trajectory
 

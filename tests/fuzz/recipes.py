@@ -7,7 +7,10 @@ from random import Random
 
 from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice
+from rldsl.axes.traits import VALUES, Trait
+from rldsl.compiler.settings import hints
 from rldsl.compiler.show import show
+from rldsl.compiler.typehints import words
 
 from .values import call, plain
 
@@ -48,14 +51,14 @@ def one(draw: Random, axis: str, role: type[Choice]) -> str:
     given = {k: v for k, v in SAMPLED.items() if k in cls.__dataclass_fields__ and axis == "sampling"}
     if examples and draw.random() < BY_EXAMPLE:
         params = draw.choice(examples).params
-        given = {**{name: _text(x) for name, x in params.items()}, **given}
+        given = {**{name: _text(x, hints(cls)[name]) for name, x in params.items()}, **given}
     return call(draw, cls, name, given)
 
 
-def _text(x: object) -> str:
+def _text(x: object, hint: object) -> str:
     if isinstance(x, float):
         return plain(x)
-    return f'"{x}"' if isinstance(x, str) and not x.isidentifier() else show(x)
+    return f'"{x}"' if isinstance(x, str) and x not in words(hint) else show(x)
 
 
 def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
@@ -94,7 +97,8 @@ AXES = {
 
 # ── blocks and layers ────────────────────────────────────────────────────────────────────────────────
 
-MODELS = ("", "", ", max_prompt: 100", ", context: 64", ', teachers: ["toy:llama-1x16"]')
+MODELS = ("", "", ", max_prompt: 100", ", context: 64")
+TEACHERS = ', teachers: ["toy:llama-1x16"]'
 OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
 OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
 CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
@@ -102,17 +106,23 @@ EVALUATE = 'evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }'
 
 
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:
-    yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)} }}'
-    yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6))} }}'
-    updates = draw.choice((1, 1, 2, 3))
+    taught = TEACHERS if ("teacher" in "".join(axes.values())) != (draw.random() < 0.05) else ""
+    yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)}{taught} }}'
+    yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6, 6))} }}'
+    updates = draw.choice((1, 2, 2, 2, 3))
     yield f"optim {{ {draw.choice(OPTIMIZERS)}, updates_per_batch: {updates}{draw.choice(OPTIMS)} }}"
     yield "budget { steps: 2 }"
     yield "track { mlflow: none }"
-    yield from draw.choice(((), (), ("cluster { local, micro_tokens: 40 }",), (_cluster(draw),)))
-    if draw.random() < 0.25 and axes["advantage"] != SOUND["advantage"]:
+    yield from draw.choice(((), (), (), ("cluster { local, micro_tokens: 40 }",), (_cluster(draw),)))
+    if draw.random() < (0.5 if VALUES in _gives(axes["advantage"]) else 0.03):
         yield CRITIC
     if draw.random() < 0.25:
         yield EVALUATE
+
+
+def _gives(advantage: str) -> frozenset[Trait]:
+    found = discover.find("advantage", advantage.partition("(")[0].partition(" ")[0]).gives
+    return found if isinstance(found, frozenset) else frozenset()
 
 
 def _cluster(draw: Random) -> str:

@@ -24,13 +24,14 @@ MODERATE = (0.05, 0.2, 0.5, 0.9, 1.5, 3.0)
 
 def call(draw: Random, cls: type[Choice], name: str, given: dict[str, str] | None = None) -> str:
     """A choice as it is written, with some of its parameters; `given` has values of some of them as text."""
-    given, parts, share = given or {}, [], draw.choice(WRITTEN)
+    given, parts, share, places = given or {}, [], draw.choice(WRITTEN), cls.positional
     for index, f in enumerate(dataclasses.fields(cls)):
         required = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
         if f.name not in given and not required and draw.random() >= share:
             continue
         text = given.get(f.name) or value(draw, hints(cls)[f.name])
-        by_position = index < cls.positional and len(parts) == index and draw.random() < 0.8
+        by_position = index < places and len(parts) == index and draw.random() < 0.8
+        places = places if by_position else 0
         parts.append(text if by_position else f"{f.name.removesuffix('_')}: {text}")
     return f"{name}({', '.join(parts)})" if parts else name
 

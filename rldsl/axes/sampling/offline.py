@@ -12,10 +12,10 @@ from typing import Literal
 
 from rldsl.algebra.expr import PAIR
 from rldsl.algebra.variables import CHOSEN
-from rldsl.axes.base import Sampler, Stored
+from rldsl.axes.base import Sampler
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import LENGTH_LIMIT, SIBLINGS, STORED, Trait
-from rldsl.axes.types import Positive, Tokens
+from rldsl.axes.types import Positive, Stored, Tokens
 
 COLUMNS = {"pairs": ("chosen", "rejected"), "labels": ("response", "label"), "demonstrations": ()}
 

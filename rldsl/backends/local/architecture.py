@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -54,20 +56,39 @@ def from_config(config: Mapping, where: str) -> Architecture:
     """
     kind = config.get("model_type")
     _refuse_unsupported(config, kind, where)
-    try:
-        heads, width = int(config["num_attention_heads"]), int(config["hidden_size"])
-        return Architecture(
-            kind=kind, vocabulary=int(config["vocab_size"]), width=width, mlp=int(config["intermediate_size"]),
-            layers=int(config["num_hidden_layers"]), heads=heads,
-            kv_heads=int(config.get("num_key_value_heads") or heads),
-            head_width=int(config.get("head_dim") or width // heads),
-            context=int(config["max_position_embeddings"]), norm_eps=float(config.get("rms_norm_eps", 1e-6)),
-            qkv_bias=bool(config.get("attention_bias", kind == "qwen2")), qk_norm=kind == "qwen3",
-            tied=bool(config.get("tie_word_embeddings", False)), **_rope(config, where))
-    except KeyError as missing:
-        raise RecipeError([Diagnostic(
-            "RL407", f"{where}: config.json has no {missing.args[0]}.",
-            fix="Use a complete model folder, as written by save_pretrained.")]) from None
+    heads, width = _size(config, "num_attention_heads", where), _size(config, "hidden_size", where)
+    return Architecture(
+        kind=kind, vocabulary=_size(config, "vocab_size", where), width=width,
+        mlp=_size(config, "intermediate_size", where), layers=_size(config, "num_hidden_layers", where), heads=heads,
+        kv_heads=_size(config, "num_key_value_heads", where, heads),
+        head_width=_size(config, "head_dim", where, width // heads),
+        context=_size(config, "max_position_embeddings", where), norm_eps=_real(config, "rms_norm_eps", where, 1e-6),
+        qkv_bias=bool(config.get("attention_bias", kind == "qwen2")), qk_norm=kind == "qwen3",
+        tied=bool(config.get("tie_word_embeddings", False)), **_rope(config, where))
+
+
+def _size(config: Mapping, name: str, where: str, default: int | None = None) -> int:
+    value = _real(config, name, where, default)
+    if value < 1 or value != int(value):
+        raise _unusable(where, f"{name} is {value:g}, which is no size")
+    return int(value)
+
+
+def _real(config: Mapping, name: str, where: str, default: float | None = None) -> float:
+    """A finite number of the config. RecipeError RL407 where it is missing or none."""
+    value = config.get(name)
+    if value is None:
+        value = default
+    if value is None:
+        raise _unusable(where, f"config.json has no {name}")
+    if isinstance(value, (str, bool, list, dict)) or not math.isfinite(value):
+        raise _unusable(where, f"{name} in config.json is {json.dumps(value)}, which is not a number")
+    return float(value)
+
+
+def _unusable(where: str, reason: str) -> RecipeError:
+    return RecipeError([Diagnostic("RL407", f"{where}: {reason}.",
+                                   fix="Use a complete model folder, as written by save_pretrained.")])
 
 
 def _refuse_unsupported(config: Mapping, kind: object, where: str) -> None:
@@ -91,16 +112,18 @@ def _refuse_unsupported(config: Mapping, kind: object, where: str) -> None:
 
 def _rope(config: Mapping, where: str) -> dict:
     scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
-    theta = float(scaling.get("rope_theta") or config.get("rope_theta") or 10000.0)
+    if not isinstance(scaling, Mapping):
+        raise _unusable(where, "its rotary parameters in config.json are not an object")
+    theta = _real({"rope_theta": scaling.get("rope_theta") or config.get("rope_theta")}, "rope_theta", where, 10000.0)
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind == "default":
         return {"rope_theta": theta}
     if kind == "linear":
-        return {"rope_theta": theta, "rope_factor": float(scaling["factor"])}
+        return {"rope_theta": theta, "rope_factor": _real(scaling, "factor", where)}
     if kind == "llama3":
         return {"rope_theta": theta, "rope_llama3": Llama3Scaling(
-            float(scaling["factor"]), float(scaling["low_freq_factor"]), float(scaling["high_freq_factor"]),
-            int(scaling["original_max_position_embeddings"]))}
+            *(_real(scaling, name, where) for name in ("factor", "low_freq_factor", "high_freq_factor")),
+            _size(scaling, "original_max_position_embeddings", where))}
     raise RecipeError([Diagnostic(
         "RL406", f"{where}: the local backend does not know the rotary scaling {kind!r}.",
         why="Wrong positions change every log-prob.", fix="Supported: default, linear, llama3.")])

@@ -39,7 +39,7 @@ def training(recipe: Recipe, root: Path, model: Model, scored: bool) -> Prompts:
     stored = sampler.stored()
     answer = data.answer if stored is None or scored or not stored.responses else None
     task = _task(recipe, root, data.train, "train", answer)
-    found = prompts(task, model.encode, _limit(recipe, model.policy), data.too_long, data.train)
+    found = prompts(task, model.encode, prompt_limit(recipe, model.policy), data.too_long, data.train)
     if stored is None:
         return found
     return with_stored(found, stored, model.reply, sampler.max_tokens, data.too_long, data.train)
@@ -47,7 +47,7 @@ def training(recipe: Recipe, root: Path, model: Model, scored: bool) -> Prompts:
 
 def evaluated(recipe: Recipe, root: Path, model: Model) -> dict[str, Prompts]:
     """The held-out problems of each task."""
-    settings, limit = recipe.settings, _limit(recipe, model.policy)
+    settings, limit = recipe.settings, prompt_limit(recipe, model.policy)
     return {t.name: prompts(_task(recipe, root, t.name, "held_out", settings.data.answer), model.encode, limit,
                             settings.data.too_long, t.name, settings.evaluate.problems)
             for t in settings.evaluate.tasks}
@@ -64,7 +64,7 @@ def _task(recipe: Recipe, root: Path, spec: str, split: Split, answer: str | Non
     return load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, answer, data.template), root=root)
 
 
-def _limit(recipe: Recipe, policy: Policy) -> int:
+def prompt_limit(recipe: Recipe, policy: Policy) -> int:
     """Most tokens of a prompt, so that the longest response still fits."""
     context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
     room = context - recipe.sampling[0].choice.max_tokens

@@ -6,6 +6,7 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
-from rldsl.compiler.graph import TEACHER_WEIGHTS
+from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
@@ -27,7 +28,7 @@ from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
 from .capability import apart
-from .data import Model, evaluated, examples, training
+from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
@@ -37,6 +38,14 @@ from .warm_start import warm_start
 MACHINE, LOCK = "machine.json", "training.lock"
 SCORERS, SCORER_MEMORY = 2, 4 * 2**30
 """Scoring processes, and the address space each may use in bytes."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The frozen policies beside the trained one. Without a reference of its own, the run's beginning is one."""
+
+    reference: Policy | None
+    teacher: Policy | None
 
 
 @contextmanager
@@ -52,12 +61,12 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
-    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed)
+    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model, scored=bool(plan.objective.scores)), evaluated(recipe, root, model)
-    teacher = _teacher(plan, recipe, root, model, observe)
+    roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, model, folder, teacher)
+    engine = _engine(plan, recipe, model, folder, roles)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
@@ -65,11 +74,13 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
                   pool.score, journal, progress, observe, fresh=found is None)
         if resume:
             _restore(run, engine, found)
+        else:
+            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
-            run.rollout = run.trainer = _engine(plan, recipe, model, folder, teacher)  # a critic copies the warm policy
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
         yield run
 
 
@@ -124,7 +135,7 @@ def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Obse
         return None
     settings = recipe.settings.model
     observe("doing", {"node": "load the teacher", "batch": 0})
-    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed)
+    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed, root=root)
     if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
         raise RecipeError([Diagnostic(
             "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
@@ -137,7 +148,29 @@ def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Obse
     return teacher.requires_grad_(False)
 
 
-def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, teacher: Policy | None) -> LocalEngine:
+def _tell_dropped(run: Run, train: str, limit: int) -> None:
+    for name, held in {train: run.data, **{f"{name}, held out,": d for name, d in run.held_out.items()}}.items():
+        if held.dropped:
+            run.warn(Diagnostic("RL408", f"{held.dropped} of {held.dropped + len(held)} prompts of {name} are left "
+                                f"out: they are longer than {limit} tokens", severity="warning",
+                                why="data { too_long: drop } says so", fix="nothing to do, if these can be spared"))
+
+
+def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
+    """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
+    spec = recipe.settings.model.reference
+    if spec == "initial" or not plan.graph.readers(REFERENCE_WEIGHTS):
+        return None
+    found, _ = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    sizes = found.architecture.vocabulary, policy.architecture.vocabulary
+    if sizes[0] != sizes[1]:
+        raise RecipeError([Diagnostic(
+            "RL407", f"the reference {spec!r} embeds {sizes[0]} token ids, the policy {sizes[1]}",
+            why="a KL compares the probabilities of the same tokens", fix="use a reference with the same tokenizer")])
+    return found.requires_grad_(False)
+
+
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
@@ -146,8 +179,8 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, teacher: Pol
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
-        if settings.model.reference != "initial":
-            return load_policy(settings.model.reference, plan.resolved["dtype"], plan.seed)[0].requires_grad_(False)
+        if roles.reference is not None:
+            return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
         twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
@@ -155,7 +188,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, teacher: Pol
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teacher=teacher)
+                       reference=reference, teacher=roles.teacher)
 
 
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:

@@ -15,7 +15,8 @@ from .toy import toy_policy
 _DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 
 
-def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple[Policy, Tokenizer]:
+def load_policy(spec: str, dtype: str, seed: int, device: str = "auto",
+                root: Path = Path(".")) -> tuple[Policy, Tokenizer]:
     """A policy with float32 master weights that multiplies in `dtype` (float32 or bfloat16), and its tokenizer.
 
     `spec` is one of
@@ -24,11 +25,12 @@ def load_policy(spec: str, dtype: str, seed: int, device: str = "auto") -> tuple
       FILE.gguf               one GGUF file
       gguf:PACKAGE            the one .gguf file that an installed Python package ships
       OWNER/NAME              a model of the Hugging Face hub, from its local cache or the network
+    Relative paths start from `root`.
     RecipeError RL407 says what is missing or unreadable, RL406 what the backend cannot run exactly.
     """
     keep_freed_memory()
     place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-    policy = _policy(spec, _compute_dtype(dtype), seed).to(place)
+    policy = _policy(spec, _compute_dtype(dtype), seed, root).to(place)
     return policy, policy.tokenizer
 
 
@@ -39,7 +41,7 @@ def _compute_dtype(name: str) -> torch.dtype:
     return _DTYPES[name]
 
 
-def _policy(spec: str, compute: torch.dtype, seed: int) -> Policy:
+def _policy(spec: str, compute: torch.dtype, seed: int, root: Path) -> Policy:
     if spec.startswith("toy:"):
         return toy_policy(spec, compute, seed)
     from .gguf_file import gguf_policy, packaged_gguf
@@ -48,8 +50,8 @@ def _policy(spec: str, compute: torch.dtype, seed: int) -> Policy:
     if spec.startswith("gguf:"):
         return gguf_policy(packaged_gguf(spec.removeprefix("gguf:")), compute)
     if spec.endswith(".gguf"):
-        return gguf_policy(Path(spec).expanduser(), compute)
-    folder = Path(spec).expanduser()
+        return gguf_policy(root / Path(spec).expanduser(), compute)
+    folder = root / Path(spec).expanduser()
     if folder.exists() or not _looks_like_hub_name(spec):
         return folder_policy(folder, compute)
     return folder_policy(_downloaded(spec), compute)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rldsl.compiler.compile import resolved
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import missing_for_run
-from rldsl.diagnostics import Diagnostic, RecipeError, at
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, at
 
 
 def preflight(recipe: Recipe, root: Path) -> list[Diagnostic]:
@@ -27,14 +28,20 @@ def preflight(recipe: Recipe, root: Path) -> list[Diagnostic]:
 def _model(recipe: Recipe, root: Path, found: list[Diagnostic]) -> tuple[Any, int]:
     from rldsl.backends.local.load import load_policy
 
-    spec = recipe.settings.model.policy
     try:
-        policy, tokenizer = load_policy(str(root / spec) if (root / spec).is_dir() else spec,
-                                        resolved(recipe.settings)["dtype"], recipe.seed)
+        policy, tokenizer = load_policy(recipe.settings.model.policy, resolved(recipe.settings)["dtype"], recipe.seed,
+                                        root=root)
     except RecipeError as error:
-        found += error.diagnostics
+        found += _placed(error, recipe, "model.policy")
         return None, 0
     return tokenizer, recipe.settings.model.context or policy.architecture.context
+
+
+def _placed(error: RecipeError, recipe: Recipe, place: str, says: str = "") -> list[Diagnostic]:
+    """What is wrong with something a setting names, at that setting."""
+    span = recipe.where(place)
+    return [replace(d, message=f"{says}{d.message}", labels=d.labels or (Label(span, primary=True),))
+            for d in error.diagnostics]
 
 
 def _tasks(recipe: Recipe) -> list[tuple[str, str, str]]:
@@ -59,10 +66,12 @@ def _lengths(recipe: Recipe, place: str, task: Any, tokenizer: Any, context: int
     """RL408 where prompts and answers together pass the context; what cannot be encoded is reported as it is."""
     limit = recipe.settings.model.max_prompt or context - recipe.sampling[0].choice.max_tokens
     most = len(task) if place == "data.train" else min(len(task), recipe.settings.evaluate.problems)
-    try:
-        long = sum(len(tokenizer.encode(task[i].prompt)) > limit for i in range(most))
-    except RecipeError as error:
-        return list(error.diagnostics)
+    long = 0
+    for problem in (task[i] for i in range(most)):
+        try:
+            long += len(tokenizer.encode(problem.prompt)) > limit
+        except RecipeError as error:
+            return _placed(error, recipe, place, f"In {problem.id}: ")
     if not long or recipe.settings.data.too_long == "drop":
         return []
     return [at("RL408", f"{long} of {most} prompts of {task.name} are longer than {limit} tokens.", recipe.where(place),

@@ -62,6 +62,8 @@ def resolve_all(path: str, *, root: Path | None = None) -> list[Recipe]:
     project = _read(path, (), root)
     file = next(iter(project.loaded.files.values()))
     found = []
+    if not any(isinstance(s, tree.Recipe | Definition) for s in file.statements) and not project.report.found:
+        pick(None, file, project.scope, project.report)  # says that there is none
     for statement in file.statements:
         if isinstance(statement, tree.Recipe):
             found.append(_typed(statement, project, None, ()))
@@ -166,7 +168,8 @@ def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, prof
                   for r, p in named if p.name == profile]
         if not chosen and complete:
             project.report.add("RL201", f"`{recipe.name}` has no profile `{profile}`", recipe.name_span,
-                               "no such profile", fix=did_you_mean(profile, dict.fromkeys(p.name for _, p in named)))
+                               "no such profile", fix=did_you_mean(profile, dict.fromkeys(p.name for _, p in named))
+                               or f"it has none: write profile {profile} {{ … }} in it, or leave --profile out")
         layers += chosen
     if sets:
         body = assignments(sets, project.report)

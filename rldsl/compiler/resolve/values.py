@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from rldsl.axes import discover
 from rldsl.axes.base import Source
 from rldsl.axes.choice import Choice
-from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies
+from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies, TermName
 from rldsl.compiler.recipe import Node
 from rldsl.compiler.settings import RecipeName, hints
 from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
@@ -43,7 +43,7 @@ def _fits(e: Expr, base: Any, marks: tuple) -> bool:
         return isinstance(e, ListExpr)
     if is_choice(base):
         return leaf_name(e) is not None and discover.find(base.axis, leaf_name(e)) is not None
-    names_recipe = any(isinstance(m, RecipeName) for m in marks)
+    names_recipe = any(isinstance(m, (RecipeName, TermName)) for m in marks)
     match e:
         case Constant(None):
             return base is type(None)

@@ -7,14 +7,16 @@ Source: the definition of group statistics in DeepSeekMath (arXiv:2402.03300), s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
 
+from rldsl.axes import discover
 from rldsl.axes.base import Estimator, Sampler
 from rldsl.axes.traits import GROUP_OUTCOMES, SIBLINGS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, names, needing, place, said, sampler
-from ..recipe import Recipe
+from ..recipe import Node, Recipe
 
 CODE = "RL301"
 
@@ -32,8 +34,22 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 (place(source, SIBLINGS), "1 response to each prompt"),
                 why="A response is compared with its siblings: alone it equals their mean, so its advantage "
                     "is 0 for ever.",
-                fix=f"{remedy(recipe)}, or choose an advantage that takes one response: "
-                    f"{names('advantage', Estimator, never_needs=SIBLINGS)}.")
+                fix=f"{remedy(recipe)}, or choose an advantage that takes one response: {_alternatives(recipe)}.")
+
+
+def _alternatives(recipe: Recipe) -> str:
+    """The estimators that this recipe compiles with, as they are called without arguments."""
+    from ..check import check as check_all  # it imports the rules
+
+    found = []
+    for name in discover.names("advantage"):
+        cls = discover.find("advantage", name)
+        if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)) or SIBLINGS in cls().needs:
+            continue
+        other = replace(recipe, advantage=(Node(cls(), recipe.advantage[0].span),))
+        if not any(d.severity == "error" for d in check_all(other)):
+            found.append(f"`{name}`")
+    return ", ".join(found)
 
 
 def remedy(recipe: Recipe) -> str:

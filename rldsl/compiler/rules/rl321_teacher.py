@@ -25,5 +25,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         yield clash(
             CODE, recipe, f"{said(node)} reads a teacher's log-probs, and the recipe names no teacher.",
             (node.span, "reads the teacher"), (recipe.where("model.policy"), "the policy, without a teacher"),
-            why="Nobody would compute what the student is to learn from.",
+            why="Nobody would compute the log-probs that are to be learned from.",
             fix='Write model { teachers: ["…"] } with a model that has the policy\'s tokenizer.')

@@ -51,11 +51,10 @@ def _judged(space: Space, number: int, answer: str) -> dict[str, str | bool]:
 
 
 def _near_miss(space: Space, number: int, answer: str) -> str:
-    """The answer up to some place, then another of its characters and no more; or a later problem's answer."""
-    at = number % len(answer)
-    text = answer[:at] + next((c for c in answer if c != answer[at]), "")
-    later = (space.problem((number + k) % space.count())[1] for k in range(1, space.count()))
-    return text or next((other for other in later if other != answer), answer + answer)
+    """The answer up to some place, where it breaks off with a character that only a later problem's answer has."""
+    at, later = number % len(answer), (space.problem((number + k) % space.count())[1] for k in range(1, space.count()))
+    strange = (c for other in later for c in other if c not in answer)
+    return answer[:at] + next(strange, answer)
 
 
 def _space(spec: TaskSpec) -> Space:

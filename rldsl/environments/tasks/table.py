@@ -67,15 +67,19 @@ def _json_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
     if not line.strip():
         raise TableError(f"{where} is empty", "remove the line")
     try:
-        values = json.loads(line.decode("utf-8"))
+        values = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except UnicodeDecodeError:
         raise TableError(f"{where} is not UTF-8 text", "save the file as UTF-8") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
         raise TableError(f"{where} is not JSON: {reason}", SHAPE) from None
     if not isinstance(values, dict):
         raise TableError(f"{where} is not an object", SHAPE)
     return values
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _parquet(path: Path) -> Iterator[Row]:
