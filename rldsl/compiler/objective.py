@@ -220,7 +220,7 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
 
 def reward_parts(recipe: Recipe) -> int:
     """How many terms of the reward are one number per response, each with a weight of its own."""
-    return len(_parts(recipe.feedback, _labels(_choices(recipe.feedback, Source))))
+    return len(_parts(recipe.feedback, labelled(_choices(recipe.feedback, Source))))
 
 
 def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
