@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart smollm2 test kills clean
+.PHONY: quickstart smollm2 test soak kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
@@ -17,6 +17,10 @@ smollm2: $(VENV)/.smollm2
 test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
+
+# Random recipes, 10,000 of them: each is trained or refused for a reason; 300 of them are in `make test`.
+soak: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.soak 10000
 
 # Kills a real run at 20 random moments and resumes it; minutes. The result is in docs/measurements.md.
 kills: $(VENV)/.base

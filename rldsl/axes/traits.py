@@ -38,6 +38,8 @@ REFERENCE_KL = Trait("reference_kl", "a KL to the reference policy")
 TRUNCATION_RULE = Trait("truncation_rule", "a treatment of responses that hit a limit")
 TOKEN_WEIGHTED = Trait("token_weighted", "a reduction in which every token weighs the same")
 SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one value per response")
+OWN_GRAIN = Trait("own_grain", "a correction whose grain is a parameter")
+SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times that of the log-prob")
 
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")

@@ -218,6 +218,11 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
     return advantage
 
 
+def reward_parts(recipe: Recipe) -> int:
+    """How many terms of the reward are one number per response, each with a weight of its own."""
+    return len(_parts(recipe.feedback, labelled(_choices(recipe.feedback, Source))))
+
+
 def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
     """The terms of the reward with their weights; a term that is no reward per response is none of them."""
     parts = f.parts if isinstance(f, Sum) else (f,)
@@ -247,7 +252,14 @@ def _counted(recipe: Recipe) -> Expr | None:
 
 
 def _weight(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
-    """Token weights; where masks take tokens out of the denominators, lengths count what is left."""
+    """Token weights; where masks take tokens out of the denominators, lengths count what is left. What does not count
+    weighs nothing, also where nothing does and every denominator is 0."""
+    if not isinstance(live, Const):
+        return simplify(where(gt(live, 0.0), _counting(recipe, live, counted), 0.0))
+    return _counting(recipe, live, counted)
+
+
+def _counting(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
     limit, weight = recipe.sampling[0].choice.max_tokens, recipe.reduction.choice.weight
     if counted is None:
         return simplify(substitute(weight(live), {MAX_TOKENS.name: Const(float(limit))}))

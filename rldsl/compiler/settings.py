@@ -13,7 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
-from rldsl.axes.types import Batches, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
+from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
 from rldsl.diagnostics import Diagnostic, Span, at
 
 DTYPES = {"bf16": "bfloat16", "fp32": "float32"}
@@ -118,7 +118,7 @@ class Track:
     experiment: str | None = None
 
 
-MACHINES = ("nodes", "gpus_per_node", "gpu", "tensor", "pipeline", "context", "expert", "rollout_tensor")
+MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,7 @@ class Cluster:
     nodes: Count | None = None
     gpus_per_node: Count | None = None
     gpu: str | None = None
+    host_memory: Bytes | None = None  # of one node
     tensor: Count = 1
     pipeline: Count = 1
     context: Count = 1

@@ -141,7 +141,7 @@ def _require_finite_weight(batch: Batch) -> None:
     if not _finite(batch, WEIGHT.name):
         raise RunError(Diagnostic("RL601", "the weight of a token is not finite (stage: update)",
                                   why="a denominator is 0; no optimizer step was taken",
-                                  fix="this update has nothing that counts; use uniform_groups: count"))
+                                  fix="choose a reduction whose denominators count every response that it weighs"))
 
 
 def lr_factor(settings: Settings, batch: int) -> float:

@@ -17,13 +17,13 @@ from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, mean, ratio_of, sg,
 from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT, RESPONSES
 from rldsl.axes.base import Regulariser, kl_estimate
 from rldsl.axes.choice import Example, one_token
-from rldsl.axes.traits import PROXIMAL, RATIO, REFERENCE_KL
+from rldsl.axes.traits import PROXIMAL, RATIO, REFERENCE_KL, SCORE_ONLY
 from rldsl.axes.types import NonNegative, Positive, Responses
 
 
 class Kl(Regulariser):
     positional = 1
-    decided_by = {REFERENCE_KL: "to", PROXIMAL: "to", RATIO: "weight"}
+    decided_by = {REFERENCE_KL: "to", PROXIMAL: "to", RATIO: "weight", SCORE_ONLY: "estimator"}
     coef: NonNegative  # objective lost per nat
     to: Literal["ref", "old", "rollout"] = "ref"  # the policy to stay near
     estimator: Literal["k1", "k2", "k3", "exact"] = "k3"  # how the KL is taken
@@ -34,7 +34,8 @@ class Kl(Regulariser):
 
     @property
     def gives(self) -> frozenset:
-        return frozenset({REFERENCE_KL if self.to == "ref" else PROXIMAL})
+        score_only = self.estimator == "k1" and self.weight != "ratio"
+        return frozenset({REFERENCE_KL if self.to == "ref" else PROXIMAL, *({SCORE_ONLY} if score_only else ())})
 
     @property
     def needs(self) -> frozenset:

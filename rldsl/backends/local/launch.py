@@ -27,6 +27,7 @@ from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
+from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
@@ -98,11 +99,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = []
-    if recipe.schedule.choice.overlaps():
-        needs.append(f"`{recipe.schedule.name}` samples while it trains")
-    if not recipe.placement.choice.shared():
-        needs.append(f"`{recipe.placement.name}` keeps sampling and training apart")
+    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if len(recipe.settings.model.teachers) > 1:

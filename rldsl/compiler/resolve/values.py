@@ -204,7 +204,9 @@ def _holds_together(node: Node, shown: str, report: Report) -> bool:
     """Whether a choice's parameters fit one another (RL204) and all that were written are read (RL208)."""
     broken = {name.removesuffix("_"): text for name, text in node.choice.check().items()}
     for name, text in broken.items():
-        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds")
+        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds",
+                   why="the parameters of a choice bound one another",
+                   fix=f"change `{name}`, or the parameter that it is measured by")
     unread = {name.removesuffix("_"): text for name, text in node.choice.unread().items()}
     written = unread.keys() & node.spans.keys()
     for name in sorted(written):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import Place, clash
-from ..facts import plural, said
+from ..facts import devices, plural, said
 from ..recipe import Recipe
 
 CODE = "RL401"
@@ -40,12 +40,6 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if have is not None and have % need and role not in refused:
             refused.add(role)
             yield _misfit(recipe, role, have, settings, need)
-
-
-def devices(recipe: Recipe) -> int | None:
-    """GPUs of the cluster, or None where the recipe does not say."""
-    cluster = recipe.settings.cluster
-    return None if cluster.nodes is None or cluster.gpus_per_node is None else cluster.nodes * cluster.gpus_per_node
 
 
 def _product(recipe: Recipe, settings: tuple[str, ...]) -> int:

@@ -24,7 +24,7 @@ def options(axis, role):
         cls = discover.find(axis, name)
         if issubclass(cls, role):
             ways = [e.params for e in discover.examples(axis, name)] or [{f: 1 for f in cls.__dataclass_fields__}]
-            found += [Node(cls(**params), HERE) for params in ways]
+            found += [Node(cls(**params), HERE, dict.fromkeys(params, HERE)) for params in ways]
     return found
 
 
