@@ -101,7 +101,8 @@ def _observer(view: LiveView) -> Callable[[str, Mapping[str, Any]], None]:
             case "warning":
                 view.notice(f"warning {data['code']}: {data['message']}")
             case "resume":
-                view.notice(f"resumed after step {data['step']}")
+                begun = data["step"] >= 0  # the first checkpoint is of step 0
+                view.notice(f"resumed after step {data['step']}" if begun else "begun again: no checkpoint yet")
 
     return observe
 
