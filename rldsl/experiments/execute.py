@@ -1,0 +1,63 @@
+"""From a frozen expansion to its finished runs, tracked as one run with children."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED
+from rldsl.runtime.tracking import TrackingReport, read_state
+
+from .driver import Driver, Outcome, alone
+from .expansion import Expansion
+from .parent import Parent, reachable
+
+POINTS = "points.json"
+Tell = Callable[[Outcome, int, int], None]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What became of every run, the expansion's own folder, and how its tracking stands."""
+
+    outcomes: Sequence[Outcome]
+    home: Path
+    tracked: TrackingReport | None
+
+
+def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again: bool, tell: Tell) -> Executed:
+    """Runs what is not finished yet. RecipeError RL409, RunError RL609 where it cannot begin."""
+    reachable(expansion)
+    home = frozen.with_suffix("")
+    with alone(home):
+        parent = Parent(expansion, home, root, frozen)
+        counts: Counter[str] = Counter()
+
+        def told(outcome: Outcome, number: int, total: int) -> None:
+            counts[outcome.status] += 1
+            parent.progress(number, counts)
+            tell(outcome, number, total)
+
+        driver = Driver(expansion, root, home, jobs, told)
+        try:
+            driver.run(again)
+        except KeyboardInterrupt:
+            parent.close(KILLED)
+            raise
+        except BaseException:
+            parent.close(FAILED)
+            raise
+        _write_points(home, driver.outcomes)
+        parent.artifact(POINTS)
+        ended = all(o.status not in (FAILED, KILLED) for o in driver.outcomes)
+        return Executed(driver.outcomes, home, parent.close(FINISHED if ended else FAILED))
+
+
+def _write_points(home: Path, outcomes: Sequence[Outcome]) -> None:
+    """Which run answers for which point, also where it was made for another sweep."""
+    rows = [{"points": list(o.job.points), "seed": o.job.seed, "experiment": o.job.experiment, "status": o.status,
+             "folder": str(o.folder), "run_id": read_state(o.folder).run_id} for o in outcomes]
+    (home / POINTS).write_text(json.dumps(rows, indent=1), encoding="utf-8")
