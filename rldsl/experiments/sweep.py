@@ -27,6 +27,7 @@ from .expansion import (
     seeds_from,
     with_plans,
 )
+from .measure import measurable
 
 SEED = "seed"
 
@@ -55,6 +56,7 @@ def expand_sweep(file: str, name: str | None, root: Path, *, metric: str, profil
     found = left_out(sweep.name, [m.point for m in made], sweep.name_span)
     if any(d.severity == "error" for d in found):
         raise RecipeError(found)
+    measurable(metric, [m.plan.recipe for m in made if m.plan])
     points = tuple(with_plans(m, chosen, root) for m in made)
     varies = tuple(path for a in axes for path in a.paths)
     track = base.settings.track

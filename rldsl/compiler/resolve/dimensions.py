@@ -31,9 +31,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension: at each of its places the settings that move together. `listed` is false for a range."""
+    """A dimension: at each of its places the settings that move together; there are none beyond MOST. `size` is how
+    many there would be, `listed` false for a range."""
 
     dimension: Dimension
+    size: int
     places: tuple[tuple[Setting, ...], ...]
     listed: bool
 
@@ -54,7 +56,7 @@ def axes(sweep: Sweep, scope: Scope, texts: Mapping[str, list[str]], report: Rep
 
 def count(found: Sequence[Axis]) -> int:
     """The number of combinations, without making any."""
-    return math.prod(_size(a) for a in found)
+    return math.prod(a.size for a in found)
 
 
 def bounded(sweep: Sweep, found: Sequence[Axis], report: Report) -> bool:
@@ -62,9 +64,9 @@ def bounded(sweep: Sweep, found: Sequence[Axis], report: Report) -> bool:
     total = count(found)
     if total <= MOST:
         return True
-    sizes = " × ".join(f"{_size(a):,}" for a in found)
+    sizes = " × ".join(f"{a.size:,}" for a in found)
     report.add("RL213", f"the sweep `{sweep.name}` has {sizes} = {total:,} combinations; at most {MOST:,} are run",
-               sweep.name_span, "too many", also=tuple((a.dimension.span, f"{_size(a):,}") for a in found),
+               sweep.name_span, "too many", also=tuple((a.dimension.span, f"{a.size:,}") for a in found),
                why="each is a training run of its own", fix="take fewer values, or join dimensions with zip { … }")
     return False
 
@@ -83,10 +85,6 @@ def assigns(settings: Sequence[Setting]) -> tuple[Assign, ...]:
 
 # ── the values of one dimension ──────────────────────────────────────────────────────────────────────
 
-def _size(axis: Axis) -> int:
-    return len(axis.places)
-
-
 def _axis(d: Dimension, scope: Scope, texts: Mapping[str, list[str]], report: Report) -> Axis | None:
     columns = [_column(e, scope, texts, report) for e in d.values]
     if None in columns:
@@ -97,9 +95,10 @@ def _axis(d: Dimension, scope: Scope, texts: Mapping[str, list[str]], report: Re
         report.add("RL214", f"what moves together has as many values: {told}", d.span, "of different lengths",
                    fix="give each the same number of values, or take one of them out of the zip")
         return None
-    rows = zip(*columns, strict=True)
+    size = len(columns[0])
+    rows = zip(*columns, strict=True) if size <= MOST else ()
     places = tuple(tuple(Setting(p, e, text) for p, (e, text) in zip(d.paths, row, strict=True)) for row in rows)
-    return Axis(d, places, any(isinstance(e, ListExpr) for e in d.values))
+    return Axis(d, size, places, any(isinstance(e, ListExpr) for e in d.values))
 
 
 def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Report) -> Sequence | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from rldsl.compiler.recipe import Recipe
 from rldsl.grammar import tree
 
+from .ablation import options
 from .project import raise_found, read_project, typed_recipe
 from .scope import Definition, ancestors, pick, reference, references
 from .variants import Variants
@@ -47,6 +48,8 @@ def resolve_all(path: str, *, root: Path | None = None) -> list[Recipe]:
             known = [reference(name, project.scope, project.report) for name in references(statement)]
             if isinstance(statement, tree.Sweep) and known[0] is not None:
                 Variants(project, known[0]).axes(statement)
+            elif isinstance(statement, tree.Ablate):
+                options(statement, project.scopes[statement.span.file], project.report)
     raise_found(project)
     return found
 

@@ -11,6 +11,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, Span
 from rldsl.grammar import tree
 
+from .ablation import Options, options
 from .condition import Condition
 from .dimensions import Axis, Setting, assigns, axes, bounded, combinations
 from .merge import Layer
@@ -147,10 +148,11 @@ def sweep_of(path: str, name: str | None, *, profile: str | None = None, sets: S
     return sweep, found, variants
 
 
-def ablation_of(path: str, name: str | None, *, root: Path | None = None) -> tree.Ablate:
-    """An ablation as written; its recipes exist. RecipeError with everything wrong in it."""
+def ablation_of(path: str, name: str | None, *, root: Path | None = None) -> tuple[tree.Ablate, Options]:
+    """An ablation with its options; its recipes exist. RecipeError with everything wrong in it."""
     project, ablation = find(path, name, tree.Ablate, root=root)
     for end in (ablation.start, ablation.goal) if ablation else ():
         reference(end, project.scope, project.report)
+    found = ablation and options(ablation, project.scopes[ablation.span.file], project.report)
     raise_found(project)
-    return ablation
+    return ablation, found
