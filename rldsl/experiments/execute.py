@@ -5,27 +5,32 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.folder import FAILED, FINISHED, KILLED
 from rldsl.runtime.tracking import TrackingReport, read_state
 
+from .comparison import compare
 from .driver import Driver, Outcome, alone
 from .expansion import Expansion
 from .parent import Parent, reachable
+from .report_html import to_html
 
-POINTS = "points.json"
+POINTS, REPORT = "points.json", "report.html"
 Tell = Callable[[Outcome, int, int], None]
 
 
 @dataclass(frozen=True)
 class Executed:
-    """What became of every run, the expansion's own folder, and how its tracking stands."""
+    """What became of every run, the expansion's own folder, how its tracking stands, and why there is no report where
+    there is none."""
 
     outcomes: Sequence[Outcome]
     home: Path
     tracked: TrackingReport | None
+    found: Sequence[Diagnostic]
 
 
 def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again: bool, tell: Tell) -> Executed:
@@ -52,8 +57,11 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
             raise
         _write_points(home, driver.outcomes)
         parent.artifact(POINTS)
+        found = _write_report(expansion, root, home)
+        if not found:
+            parent.artifact(REPORT)
         ended = all(o.status not in (FAILED, KILLED) for o in driver.outcomes)
-        return Executed(driver.outcomes, home, parent.close(FINISHED if ended else FAILED))
+        return Executed(driver.outcomes, home, parent.close(FINISHED if ended else FAILED), found)
 
 
 def _write_points(home: Path, outcomes: Sequence[Outcome]) -> None:
@@ -61,3 +69,12 @@ def _write_points(home: Path, outcomes: Sequence[Outcome]) -> None:
     rows = [{"points": list(o.job.points), "seed": o.job.seed, "experiment": o.job.experiment, "status": o.status,
              "folder": str(o.folder), "run_id": read_state(o.folder).run_id} for o in outcomes]
     (home / POINTS).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+def _write_report(expansion: Expansion, root: Path, home: Path) -> list[Diagnostic]:
+    """The comparison as a page; a run that ended well does not fail for the want of one."""
+    try:
+        (home / REPORT).write_text(to_html(compare(expansion, root, expansion.metric)), encoding="utf-8")
+    except RecipeError as error:
+        return [replace(d, severity="warning") for d in error.diagnostics]
+    return []

@@ -57,10 +57,12 @@ def perform(expansion: Any, warnings: Sequence[Diagnostic], root: Path, args: Na
     lines = [f"{expansion.name}: {told}", f"  frozen in      {frozen}"]
     if result.tracked is not None:
         lines.append(f"  mlflow run     {result.tracked.run_id}")
+    if not result.found:
+        lines.append(f"  report         {result.home / 'report.html'}")
     lines.append(f"  compare with   rldsl report {expansion.name}")
     runs = [{"points": list(o.job.points), "seed": o.job.seed, "experiment": o.job.experiment, "status": o.status,
              "folder": str(o.folder), "error": o.error} for o in result.outcomes]
-    code = emit(args, "\n".join(lines), {**payload, "runs": runs}, warnings)
+    code = emit(args, "\n".join(lines), {**payload, "runs": runs}, [*warnings, *result.found])
     return code or (RUN_FAILED if counts[FAILED] + counts[KILLED] else 0)
 
 
