@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.folder import FAILED, FINISHED, KILLED, PLAN, PROJECT, at_work, status
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED, PLAN, PROJECT, RUNNING, at_work, status
 
 from .expansion import Expansion, Job
 from .member import Member, write_member
@@ -138,7 +138,7 @@ class Driver:
         if stands == FINISHED:
             self._note(self._outcome(task, FINISHED, ""))
             return []
-        left = task.process is None or at_work(task.folder)
+        left = task.process is None or stands == RUNNING
         killed = task.process is not None and task.process.returncode < 0
         if left or (killed and task.attempts < ATTEMPTS):
             task.process = None

@@ -21,6 +21,8 @@ from .scope import KINDS, reference
 
 LAID = "--set"
 """A point is laid over a recipe as `--set` would be."""
+ABSENT = "RL207"
+"""A condition may name a parameter that only some points have."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +82,21 @@ class Variants:
         return any([Condition(e.condition, scope, report).holds(recipe) for e in sweep.excludes])
 
     def _try_values(self, sweep: tree.Sweep, found: Sequence[Axis]) -> None:
-        """Reports what is wrong with a value whether the other dimensions are at their first or at their last."""
-        if not found:
-            return
-        wrong = [dict.fromkeys(d for settings in _one_by_one(found, end) for d in self._findings(sweep, settings))
-                 for end in (0, -1)]
-        self.project.report.found += [d for d in wrong[0] if d in wrong[1]]
-
-    def _findings(self, sweep: tree.Sweep, settings: Sequence[Setting]) -> list[Diagnostic]:
-        recipe, wrong = self._make(sweep, settings)
-        if recipe is None:
-            return wrong
-        report = Report(lets=self.project.report.lets)
-        self._excluded(sweep, recipe, report)
-        return report.found
+        """Reports what is wrong with a value whether the other dimensions are at their first or at their last, and
+        with a condition wherever it is asked."""
+        values: list[dict[Diagnostic, None]] = [{}, {}]
+        conditions: list[list[Diagnostic]] = []
+        for own, end in zip(values, (0, -1), strict=True):
+            for axis, settings in _one_by_one(found, end):
+                recipe, wrong = self._make(sweep, settings)
+                own |= dict.fromkeys(d for d in wrong if _inside(d, axis.dimension.span))
+                if recipe is not None:
+                    report = Report(lets=self.project.report.lets)
+                    self._excluded(sweep, recipe, report)
+                    conditions.append(report.found)
+        every = dict.fromkeys(d for found in conditions for d in found)
+        self.project.report.found += [*(d for d in values[0] if d in values[1]), *(
+            d for d in every if d.code != ABSENT or all(d in found for found in conditions))]
 
     def _refuse_swept_sets(self, found: Sequence[Axis]) -> None:
         swept = {path: a.dimension.span for a in found for path in a.paths}
@@ -105,13 +108,19 @@ class Variants:
                                         fix="leave one of them out")
 
 
-def _one_by_one(found: Sequence[Axis], end: int) -> Iterator[tuple[Setting, ...]]:
+def _one_by_one(found: Sequence[Axis], end: int) -> Iterator[tuple[Axis, tuple[Setting, ...]]]:
     """Each value once (of a range its ends), with every other dimension at its first or last value."""
     rest = [a.places[end] for a in found]
-    yield tuple(s for place in rest for s in place)
     for i, a in enumerate(found):
         for place in a.places if a.listed else (a.places[0], a.places[-1]):
-            yield tuple(s for j, other in enumerate(rest) for s in (place if i == j else other))
+            yield a, tuple(s for j, other in enumerate(rest) for s in (place if i == j else other))
+
+
+def _inside(d: Diagnostic, outer: Span) -> bool:
+    """Whether the main place of a finding is in a region."""
+    return any(x.primary and x.span.file == outer.file
+               and (outer.line, outer.column) <= (x.span.line, x.span.column)
+               and (x.span.end_line, x.span.end_column) <= (outer.end_line, outer.end_column) for x in d.labels)
 
 
 def find(path: str, name: str | None, kind: type, *, sets: Sequence[str] = (),
