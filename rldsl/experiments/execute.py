@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.runtime.folder import FAILED, FINISHED, KILLED
-from rldsl.runtime.tracking import TrackingReport, read_state
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED, status
+from rldsl.runtime.tracking import SETTINGS_FILE, TrackingReport, read_state, tracking_report, upload
 
 from .comparison import compare
 from .driver import Driver, Outcome, alone
@@ -43,7 +43,7 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
 
         def told(outcome: Outcome, number: int, total: int) -> None:
             counts[outcome.status] += 1
-            parent.progress(number, counts)
+            parent.progress(counts)
             tell(outcome, number, total)
 
         driver = Driver(expansion, root, home, jobs, told)
@@ -55,6 +55,7 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
         except BaseException:
             parent.close(FAILED)
             raise
+        _upload_rest(driver.outcomes)
         _write_points(home, driver.outcomes)
         parent.artifact(POINTS)
         found = _write_report(expansion, root, home)
@@ -62,6 +63,16 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
             parent.artifact(REPORT)
         ended = all(o.status not in (FAILED, KILLED) for o in driver.outcomes)
         return Executed(driver.outcomes, home, parent.close(FINISHED if ended else FAILED), found)
+
+
+def _upload_rest(outcomes: Sequence[Outcome]) -> None:
+    """A killed driver or uploader may have left a run whose tracker does not know how it ended."""
+    for outcome in outcomes:
+        if (outcome.folder / SETTINGS_FILE).exists():
+            told, stands = read_state(outcome.folder), status(outcome.folder)[0]
+            behind = told.status != stands or tracking_report(outcome.folder).pending
+            if behind and upload(outcome.folder).degraded:
+                return  # the tracker is away: each further run would wait as long
 
 
 def _write_points(home: Path, outcomes: Sequence[Outcome]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import urllib.request
-from collections.abc import Mapping
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rldsl import __version__
 from rldsl.diagnostics import RecipeError, at
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED
 from rldsl.runtime.journal import Journal, read_journal
 from rldsl.runtime.tracking import Tracker, TrackingReport, TrackingSettings, absolute
 
+from .driver import REUSED
 from .expansion import Expansion
 
 EXPANSION = "expansion.json"
@@ -41,7 +43,9 @@ class Parent:
     def __init__(self, expansion: Expansion, home: Path, root: Path, frozen: Path):
         home.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(frozen, home / EXPANSION)
-        begun = any(event.kind == "start" for event in read_journal(home))
+        before = list(read_journal(home))
+        begun = any(event.kind == "start" for event in before)
+        self.steps = max((event.data["step"] for event in before if event.kind == "step"), default=0)
         self.journal = Journal(home)
         if not begun:
             self.journal.append("start", **_start(expansion))
@@ -50,9 +54,12 @@ class Parent:
         if uri is not None:
             self.tracker = Tracker(home, TrackingSettings(absolute(uri, root), experiment, expansion.name))
 
-    def progress(self, number: int, counts: Mapping[str, int]) -> None:
-        """How many runs have come to which end."""
-        self.journal.append("step", step=number, metrics={f"runs/{k.lower()}": float(n) for k, n in counts.items()})
+    def progress(self, counts: Counter[str]) -> None:
+        """How many runs are done, failed and killed in this session; steps go on from one session to the next."""
+        self.steps += 1
+        numbers = {"runs/done": counts[FINISHED] + counts[REUSED], "runs/failed": counts[FAILED],
+                   "runs/killed": counts[KILLED]}
+        self.journal.append("step", step=self.steps, metrics={k: float(n) for k, n in numbers.items()})
 
     def artifact(self, path: str) -> None:
         """A file in the folder that the tracker shall have."""

@@ -152,3 +152,11 @@ def test_what_is_frozen_reads_back(project, capsys) -> None:
     assert frozen.name == "s" and frozen.seeds == (1, 2) and [p.label for p in frozen.points] == [
         "gate.high = 0.2", "gate.high = 0.3", "gate.high = 0.4"]
     assert len(frozen.jobs()) == 6 and (project / frozen.jobs()[0].plan).is_file()
+
+
+def test_looking_at_a_sweep_loads_nothing_heavy(project) -> None:
+    code = ("import sys; from rldsl.cli.main import main; main(['sweep', 'tiny.rl', '--dry-run']);"
+            "print([m for m in ('torch', 'mlflow', 'numpy', 'scipy', 'ray') if m in sys.modules])")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr

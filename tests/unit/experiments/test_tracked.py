@@ -27,7 +27,7 @@ def test_a_sweep_is_a_run_with_children(project, capsys, monkeypatch) -> None:
     assert sorted(r.data.params["point.gate.high"] for r in children) == ["0.2", "0.3"]
     experiments = {r["experiment"] for r in out["runs"]}
     assert {r.data.tags["fingerprint.experiment"] for r in children} == experiments
-    assert parent.data.params["runs"] == "2" and parent.data.metrics["runs/finished"] == 2
+    assert parent.data.params["runs"] == "2" and parent.data.metrics["runs/done"] == 2
     names = {a.path for a in client.list_artifacts(parent.info.run_id)}
     assert names >= {"expansion.json", "points.json", "report.html"}
     path = client.download_artifacts(parent.info.run_id, "points.json", str(project))
