@@ -28,13 +28,14 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.experiments.comparison import compare, to_json
     from rldsl.experiments.expansion import read_expansion
 
+    chosen = args.format
+    args.format = "json" if chosen == "json" else "terminal"  # what is wrong is not told in LaTeX
     root = home("here")
     expansion = read_expansion(_frozen(args.name, root))
     found = compare(expansion, root, args.metric or expansion.metric)
-    if args.format == "json":
+    if chosen == "json":
         return emit(args, payload={"report": to_json(found)})
-    text = _rendered(found, args.format)
-    args.format = "terminal"
+    text = _rendered(found, chosen)
     if args.out is None:
         return emit(args, text)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rldsl.compiler.diff import diff
+from rldsl.diagnostics import RecipeError, at
 
 from .attribution import shapley
 from .expansion import ABLATION, READY, Expansion, Point
@@ -96,9 +98,13 @@ def compare(expansion: Expansion, root: Path, metric: str) -> Comparison:
 
 
 def _recipe(root: Path, point: Point) -> Mapping[str, Any]:
-    from rldsl.compiler.plan import read_plan
-
-    return read_plan(root / next(iter(point.plans.values()))).recipe
+    path = root / next(iter(point.plans.values()))
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["recipe"]
+    except (OSError, ValueError, KeyError) as error:
+        raise RecipeError([at("RL407", f"the plan {path} cannot be read: {error}", None,
+                              why="a report says what each row changes",
+                              fix="run the sweep or ablation again with --dry-run, which writes its plans")]) from error
 
 
 def _values(runs: Mapping[int, Measured]) -> dict[int, float]:
