@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from rldsl.compiler.resolve.load import shown
 
@@ -28,17 +29,27 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints one line a run, oldest first; 0, or 1 where the condition is wrong."""
-    from rldsl.experiments.measure import measure
     from rldsl.experiments.query import condition, select
     from rldsl.experiments.registry import entries
     from rldsl.experiments.text_table import aligned
 
     found = select(entries(home("here")), where=condition(args.where), fingerprint=args.fingerprint.lower(),
                    status=(args.status or "").upper())
-    values = [measure(e.folder, args.metric).value for e in found]
+    values = [_value(e.folder, args.metric) for e in found]
     rows = [[shown(e.folder), e.name, str(e.seed), e.status.lower(), "–" if v is None else f"{v:.3f}",
              e.experiment[:12]] for e, v in zip(found, values, strict=True)]
     lines = aligned(("run", "recipe", "seed", "status", args.metric, "experiment"), rows) if rows else ["no runs"]
     payload = [{"folder": str(e.folder), "recipe": e.name, "seed": e.seed, "status": e.status, "error": e.error,
                 "value": v, "fingerprints": dict(e.fingerprints)} for e, v in zip(found, values, strict=True)]
     return emit(args, "\n".join(lines), {"metric": args.metric, "runs": payload})
+
+
+def _value(folder: Path, metric: str) -> float | None:
+    """The metric after the last batch; none where the run did not record it, or its journal is damaged."""
+    from rldsl.experiments.measure import measure
+    from rldsl.runtime.errors import RunError
+
+    try:
+        return measure(folder, metric).value
+    except RunError:
+        return None
