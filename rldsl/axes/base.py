@@ -9,27 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rldsl.algebra.expr import (
-    PAIR,
-    RESPONSE,
-    Const,
-    Expr,
-    absolute,
-    clip,
-    exp,
-    gt,
-    log,
-    mean,
-    minimum,
-    ratio_of,
-    total,
-    where,
-)
-from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT, REWARD
+from rldsl.algebra.expr import Const, Expr
+from rldsl.algebra.variables import REWARD
 
 from .choice import Choice
+from .quantities import around_one as around_one
+from .quantities import binary_kl as binary_kl
+from .quantities import kl_estimate as kl_estimate
+from .quantities import log_ratio as log_ratio
+from .quantities import log_sigmoid as log_sigmoid
+from .quantities import margin as margin
+from .quantities import mismatch as mismatch
+from .quantities import trajectory as trajectory
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
-from .types import Policies
+from .types import Stored
 
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -41,20 +34,26 @@ class Scorer:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-class Source(Choice):
-    """A score per response, computed from its text in a killable subprocess."""
+class Reward(Choice):
+    """A term of the reward: a source of scores or a shaping."""
 
     axis = "feedback"
+
+
+class Source(Reward):
+    """A score per response, computed from its text in a killable subprocess."""
 
     def scorer(self) -> Scorer:
         """Which function scores a response. None from it means “no score”, never 0."""
         raise TypeError(f"{self.name} names no scorer")
 
+    def trusted(self) -> str | None:
+        """The package that the project must name under `trust`, or None where the scorer is its choice's own."""
+        return None
 
-class Shaping(Choice):
+
+class Shaping(Reward):
     """A reward computed from the batch's own numbers: per response, per token, or both."""
-
-    axis = "feedback"
 
     def shape(self) -> Expr | None:
         """Response-grain reward added to the scores, or None."""
@@ -69,6 +68,45 @@ class Shaping(Choice):
         return None
 
 
+class Dense(Shaping):
+    """A reward in its own right, read off the batch: no score has to stand beside it."""
+
+
+class Wrapping(Choice):
+    """A term around another one, which is scored or computed as if it stood alone."""
+
+    axis = "feedback"
+
+    def inner(self) -> Reward:
+        """The other term."""
+        raise TypeError(f"{self.name} is around nothing")
+
+    def around(self, reward: Expr) -> Expr:
+        """What the inner term's reward becomes, at its own grain."""
+        raise TypeError(f"{self.name} makes nothing of a reward")
+
+
+class Veto(Wrapping):
+    """A term that is no reward of its own: where it finds something, the scores of the sources do not count."""
+
+    def around(self, reward: Expr) -> Expr:
+        return Const(0.0)
+
+    def factor(self, found: Expr) -> Expr:
+        """Response-grain factor on every source's score, from what the inner term scored."""
+        raise TypeError(f"{self.name} decides nothing")
+
+
+class FailureRule(Choice):
+    """Says what a response counts for that scoring failed on."""
+
+    axis = "feedback"
+
+    def missing(self) -> float | None:
+        """The score in place of a missing one; None leaves the response out."""
+        raise TypeError(f"{self.name} says nothing about failures")
+
+
 class RewardFilter(Choice):
     """Takes responses out of the loss and the denominators."""
 
@@ -81,14 +119,6 @@ class RewardFilter(Choice):
     def before_statistics(self) -> bool:
         """Whether the response also leaves the group's statistics."""
         return False
-
-
-def kl_estimate(d: Expr, estimator: str) -> Expr:
-    """A KL from the sampled token, `d` = log π − log π_ref: k1 d, k2 d²/2, k3 e^−d − 1 + d (the exponent bounded).
-
-    Source: Schulman, "Approximating KL divergence" (2020).
-    """
-    return {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
 
 
 # ── sampling ─────────────────────────────────────────────────────────────────────────────────────────
@@ -113,15 +143,39 @@ class Sampler(Choice):
         """Responses per prompt."""
         return 1
 
+    def greedy(self) -> bool:
+        """Whether each prompt is answered once more, without randomness, only to be compared with."""
+        return False
+
+    def stored(self) -> Stored | None:
+        """Where the responses stand in the data set, or None where the policy writes them."""
+        return None
+
+    def provides(self) -> frozenset[str]:
+        """Names of the variables it fills beside those that every sampled response has."""
+        return frozenset()
+
+    def divides(self) -> frozenset[str]:
+        """Units that its responses come in beside responses and groups."""
+        return frozenset()
+
 
 class SamplingStage(Choice):
-    """A stage after `|`: looks at whole finished groups."""
+    """A stage after `|`: which finished groups are kept, which tokens train, how many prompts are drawn."""
 
     axis = "sampling"
 
-    def keeps(self) -> Expr:
-        """Group-grain 1/0: whether the group is kept."""
-        raise TypeError(f"{self.name} says nothing about who is kept")
+    def keeps(self) -> Expr | None:
+        """Group-grain 1/0: whether the group is kept; None keeps every one."""
+        return None
+
+    def trains(self) -> Expr | None:
+        """Token-grain 1/0, over the whole batch: which tokens have a say; None leaves it to all."""
+        return None
+
+    def draws(self) -> float:
+        """Prompts drawn for each one that is wanted."""
+        return 1.0
 
     def rounds(self) -> int | None:
         """Most sampling rounds to refill the batch; None has no bound."""
@@ -192,39 +246,6 @@ class Ratio(Choice):
         raise TypeError(f"{self.name} compares nothing")
 
 
-def log_ratio(pair: Policies) -> Expr:
-    """ℓ minus the log-prob of the pair's second policy, per token."""
-    return LOGP - {"old": LOGP_OLD, "rollout": LOGP_ROLLOUT}[pair.denominator]
-
-
-def mismatch(grain: str = "token") -> Expr:
-    """κ = π_old/μ per token, or over the response as `product` = exp(Σ log κ) or `geometric` = exp(mean log κ)."""
-    log_kappa = LOGP_OLD - LOGP_ROLLOUT
-    return ratio_of({"token": lambda: log_kappa, "product": lambda: total(log_kappa, RESPONSE),
-                     "geometric": lambda: mean(log_kappa, RESPONSE)}[grain]())
-
-
-def trajectory(r: Expr) -> Expr:
-    """The product of token ratios over the response; a ratio that already is one number per response stays itself."""
-    return ratio_of(total(log(r), RESPONSE))
-
-
-def log_sigmoid(x: Expr) -> Expr:
-    """log σ(x), finite for every finite x."""
-    return minimum(x, 0.0) - log(1.0 + exp(-absolute(x)))
-
-
-def margin(x: Expr) -> Expr:
-    """x of the preferred response minus x of the other, per pair; x is one number per response."""
-    return total(where(gt(CHOSEN, 0.0), x, -x), PAIR)
-
-
-def binary_kl(p: Expr, q: Expr) -> Expr:
-    """KL(p‖q) of two distributions over “this token” and “any other”; probabilities are held in [1e-12, 1 − 1e-12]."""
-    p, q = clip(p, 1e-12, 1 - 1e-12), clip(q, 1e-12, 1 - 1e-12)
-    return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
-
-
 # ── gate ─────────────────────────────────────────────────────────────────────────────────────────────
 
 class Gate(Choice):
@@ -239,11 +260,6 @@ class Gate(Choice):
     def bounds(self) -> dict[str, float]:
         """{parameter: how far from 1 the ratio may go}, for every bound that a ratio can reach."""
         return {}
-
-
-def around_one(low: float, high: float) -> dict[str, float]:
-    """The bounds 1 − low and 1 + high on a ratio; it is never below 0, so `low: 1` bounds nothing."""
-    return {"low": low, "high": high} if low < 1 else {"high": high}
 
 
 class Regulariser(Choice):

@@ -48,6 +48,11 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class TermName:
+    """Marks a text that names a source of the recipe's feedback, written as a plain name."""
+
+
+@dataclass(frozen=True)
 class Band:
     """A closed range `low..high` of real numbers."""
 
@@ -61,6 +66,20 @@ class Policies:
 
     numerator: str
     denominator: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Responses that the data set holds: which columns they are in, and what each of them was judged.
+
+    `responses` are the columns of a row's texts, in order; empty means the row's own answer. `verdicts` says of each
+    whether it is the good one (1) or not (0); without it the column `label` does.
+    """
+
+    responses: tuple[str, ...]
+    verdicts: tuple[int, ...] = ()
+    label: str | None = None
+    pairs: bool = False
 
 
 @dataclass(frozen=True)

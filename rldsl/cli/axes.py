@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from rldsl.axes import discover
 from rldsl.compiler.resolve.report import did_you_mean
@@ -22,6 +23,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints one line a choice: how it is called, and the first line of its description."""
+    from rldsl.backends.local.capability import capability
     from rldsl.compiler.describe import describe
 
     if args.axis is not None and args.axis not in discover.FAMILIES:
@@ -33,5 +35,6 @@ def run(args: argparse.Namespace) -> int:
         found = [d for name in discover.names(axis) if (d := describe(axis, name))]
         width = min(WIDEST, max((len(d.call) for d in found), default=0))
         lines += [axis, *(f"  {d.call:<{width}}  {d.summary}" for d in found), ""]
-        payload[axis] = [{"name": d.name, "call": d.call, "summary": d.summary} for d in found]
+        payload[axis] = [{"name": d.name, "call": d.call, "summary": d.summary,
+                          "backends": {"local": dataclasses.asdict(capability(axis, d.name))}} for d in found]
     return emit(args, "\n".join(lines).rstrip(), {"axes": payload})

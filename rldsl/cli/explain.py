@@ -109,14 +109,14 @@ def _recipe(args: argparse.Namespace, recipe: Any) -> int:
         from rldsl.compiler.explain_html import html
 
         _write(args.html, html(e))
-        return emit(args, f"wrote {args.html}", {"html": args.html}, found)
+        return emit(args, f"wrote {args.html}", {"html": args.html}, found, notes=True)
     if args.format == "json":
         from rldsl.compiler.explain_json import to_json
 
         return emit(args, payload={"explanation": to_json(e)}, diagnostics=found)
     from rldsl.compiler.explain_text import text
 
-    return emit(args, text(e), diagnostics=found)
+    return emit(args, text(e), diagnostics=found, notes=True)
 
 
 def _write(path: str, text: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rldsl.axes import discover
+from rldsl.axes.base import Wrapping
 from rldsl.axes.choice import Choice
 from rldsl.axes.traits import CORRECTNESS
 from rldsl.axes.types import Band, Policies
@@ -119,7 +120,8 @@ def _weighted(weight: float, factors: list[Any]) -> dict[str, Any]:
 def _correctness(data: Mapping[str, Any]) -> bool:
     """Whether a term holds a measure of correctness. The first of these is what group filters look at."""
     if "choice" in data:
-        return CORRECTNESS in _choice(data).gives
+        choice = _choice(data)
+        return CORRECTNESS in (choice.inner() if isinstance(choice, Wrapping) else choice).gives
     return any(_correctness(x) for x in data.get("sum", data.get("product", [data.get("of")])))
 
 

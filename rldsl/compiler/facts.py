@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Literal, get_args, get_origin
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, TypeVar, get_args, get_origin
 
 from rldsl.algebra.expr import Const, Expr
 from rldsl.algebra.grain import variables
@@ -18,7 +19,10 @@ from rldsl.diagnostics import Span
 
 from .formulas import formulas
 from .recipe import Node, Recipe
+from .resolve.load import project_root
 from .settings import hints
+
+Found = TypeVar("Found")
 
 # ── needs and gives ──────────────────────────────────────────────────────────────────────────────────
 
@@ -126,6 +130,22 @@ def proximal(recipe: Recipe) -> bool:
     """Whether some term, not zero, holds the policy near the one that made the data."""
     found = giving(recipe, PROXIMAL)
     return any(not isinstance(n.choice, Regulariser) or not all(map(is_zero, stated(recipe, n))) for n in found)
+
+
+# ── machines ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def model_facts(recipe: Recipe, look: Callable[[str, Path], Found | None]) -> Found | None:
+    """What `look` finds of the policy, seen from the project's root and from here; None where it finds nothing."""
+    policy = recipe.settings.model.policy
+    folders = (project_root(Path(recipe.file)), Path())
+    return next((x for f in folders if (x := look(policy, f))), None) if policy is not None else None
+
+
+def devices(recipe: Recipe) -> int | None:
+    """GPUs of the cluster, or None where the recipe does not say."""
+    cluster = recipe.settings.cluster
+    return None if cluster.nodes is None or cluster.gpus_per_node is None else cluster.nodes * cluster.gpus_per_node
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,6 +11,10 @@ LIVE = Var("live", RESPONSE, "n_i", "nᵢ")
 """1 for each response that counts in the denominators, else 0."""
 
 
+INNER = Var("score.inner", RESPONSE, r"s_i", "sᵢ")
+"""What the term inside another one gives."""
+
+
 def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str, Expr]:
     """{what it is: its formula}; `ratio` is the recipe's ratio, for the choices that use it."""
     found = {**_stated(choice, ratio, live), **{f"next {name}": e for name, e in choice.next_state().items()}}
@@ -18,13 +22,16 @@ def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str,
 
 
 def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    if choice.axis == base.Reward.axis:
+        return _of_feedback(choice)
     match choice:
-        case base.Shaping():
-            return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
-        case base.RewardFilter():
-            return {"stays": choice.stays()}
         case base.SamplingStage():
-            return {"keeps the group": choice.keeps()}
+            return {"keeps the group": choice.keeps(), "trains the token": choice.trains()}
+    return _update(choice, ratio, live)
+
+
+def _update(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    match choice:
         case base.Estimator():
             return {"advantage": choice.estimate(), "the critic's target": choice.value_target()}
         case base.Decay():
@@ -41,4 +48,17 @@ def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
             return {"weight": choice.weight(live)}
         case base.Distribution():
             return {"correction": choice.correction(), "counts": choice.counts(), "stays": choice.stays()}
+    return {}
+
+
+def _of_feedback(choice: Choice) -> dict[str, Expr | None]:
+    match choice:
+        case base.Veto():
+            return {"factor on the sources' scores": choice.factor(INNER)}
+        case base.Wrapping():
+            return {"reward": choice.around(INNER)}
+        case base.Shaping():
+            return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
+        case base.RewardFilter():
+            return {"stays": choice.stays()}
     return {}

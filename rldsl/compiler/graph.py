@@ -18,17 +18,19 @@ KINDS = ("sample", "score", "filter", "logprob", "value", "advantage", "update",
 ENGINES = ("rollout", "train", "control")
 TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "value_target", "correction"
 WEIGHTS, ROLLOUT_WEIGHTS = "weights", "rollout_weights"
-REFERENCE_WEIGHTS, CRITIC_WEIGHTS = "reference_weights", "critic_weights"
+REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS = "reference_weights", "critic_weights", "teacher_weights"
 MODEL = "model"
 """The grain of a set of weights: one per run."""
 
-INPUTS = (PROMPTS, WEIGHTS, ROLLOUT_WEIGHTS, REFERENCE_WEIGHTS, CRITIC_WEIGHTS, variables.TRAINER_VERSION.name)
+INPUTS = (PROMPTS, WEIGHTS, ROLLOUT_WEIGHTS, REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS,
+          variables.TRAINER_VERSION.name)
 """What exists before a batch begins; so does what choices carry from batch to batch, under names in `CARRIED`."""
 CARRIED = "state."
 
 GRAINS: Mapping[str, str] = {
     TRAJECTORIES: RESPONSE, PROMPTS: GROUP, VALUE_TARGET: TOKEN, CORRECTION: TOKEN,
-    WEIGHTS: MODEL, ROLLOUT_WEIGHTS: MODEL, REFERENCE_WEIGHTS: MODEL, CRITIC_WEIGHTS: MODEL, "evaluation": UPDATE,
+    WEIGHTS: MODEL, ROLLOUT_WEIGHTS: MODEL, REFERENCE_WEIGHTS: MODEL, CRITIC_WEIGHTS: MODEL, TEACHER_WEIGHTS: MODEL,
+    "evaluation": UPDATE,
     **{v.name: v.grain for v in vars(variables).values() if isinstance(v, Var)},
 }
 

@@ -7,12 +7,15 @@ coefficient of 0. The passes take away what the result does not need.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rldsl.algebra import variables as q
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
+from rldsl.axes.base import Sampler
+from rldsl.axes.traits import ROLLOUT_LOGPS
 
 from .formulas import LIVE, formulas
 from .graph import (
@@ -22,6 +25,7 @@ from .graph import (
     PROMPTS,
     REFERENCE_WEIGHTS,
     ROLLOUT_WEIGHTS,
+    TEACHER_WEIGHTS,
     TRAJECTORIES,
     VALUE_TARGET,
     WEIGHTS,
@@ -37,8 +41,11 @@ RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name
 CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
 """What a forward of the current policy can give; with gradient inside the update."""
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
+            "teacher": ((q.LOGP_TEACHER.name,), (TEACHER_WEIGHTS,)),
+            "mismatched": ((q.MISMATCHED.name,), (WEIGHTS, REFERENCE_WEIGHTS)),
             "current": (CURRENT, (WEIGHTS, REFERENCE_WEIGHTS))}
-"""{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start."""
+"""{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start, and
+`mismatched` compares it there with the reference on responses to other prompts."""
 MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
         q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
@@ -57,10 +64,10 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
                   _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
 
 
-def provided(name: str) -> bool:
+def provided(name: str, sampler: Sampler) -> bool:
     """Whether some step of a batch writes a variable."""
     forwards = {given for gives, _ in FORWARDS.values() for given in gives}
-    return name in {*RECORDED, *MADE, *forwards} or name.startswith(("score.", CARRIED))
+    return name in {*RECORDED, *MADE, *forwards, *sampler.provides()} or name.startswith(("score.", CARRIED))
 
 
 def names(expressions: Iterable[Expr | None]) -> frozenset[str]:
@@ -107,8 +114,15 @@ def _reads(wanted: frozenset[str], *also: str) -> tuple[str, ...]:
 
 def _sample(recipe: Recipe) -> Node:
     sampler = recipe.sampling[0].choice
-    options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings()}
-    return Node("sample", "sample", (PROMPTS, ROLLOUT_WEIGHTS), (TRAJECTORIES, *RECORDED), "rollout", options)
+    options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings(), "greedy": sampler.greedy(),
+               "draws": math.prod(n.choice.draws() for n in recipe.sampling[1:])}
+    recorded = [name for name in RECORDED if name != q.LOGP_ROLLOUT.name or ROLLOUT_LOGPS in sampler.gives]
+    extra = sorted(sampler.provides() - {q.GREEDY_REWARD.name})
+    stored = sampler.stored()
+    if stored is not None:
+        options["stored"] = _plain(dataclasses.asdict(stored))
+    engine, reads = ("control", (PROMPTS,)) if stored else ("rollout", (PROMPTS, ROLLOUT_WEIGHTS))
+    return Node("sample", "sample", reads, (TRAJECTORIES, *recorded, *extra), engine, options)
 
 
 def _score(objective: Objective) -> Node:
@@ -126,7 +140,7 @@ def _forwards(recipe: Recipe, asked: frozenset[str], early: frozenset[str]) -> I
     for policy, (gives, weights) in FORWARDS.items():
         wants = _ordered(asked & early if policy == "current" else asked, gives)
         if wants:
-            needed = weights if q.KL_EXACT.name in wants or len(weights) == 1 else weights[:1]
+            needed = weights[:1] if policy == "current" and q.KL_EXACT.name not in wants else weights
             yield Node(f"logprob.{policy}", "logprob", (TRAJECTORIES, *needed), wants, "train",
                        {**_cut(recipe), "policy": policy, "wants": list(wants)})
 
@@ -139,7 +153,8 @@ def _value(recipe: Recipe, asked: frozenset[str]) -> Iterator[Node]:
 
 def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
     """One node a stage. `refill` names the node to go back to while prompts are missing."""
-    for index, (node, keep) in enumerate(zip(recipe.sampling[1:], objective.keeps, strict=True)):
+    filters = [n for n in recipe.sampling[1:] if n.choice.keeps() is not None]
+    for index, (node, keep) in enumerate(zip(filters, objective.keeps, strict=True)):
         options = {"stage": node.name, "index": index, "refill": "sample", "max_rounds": node.choice.rounds(),
                    "exhausted": node.choice.when_exhausted()}
         reads = _reads(expanded(objective, names([keep.expr])))
@@ -149,14 +164,15 @@ def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
     counted = (q.COUNTED.name,) if objective.counted is not None else ()
-    written = (q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
+    greedy = (q.GREEDY_REWARD.name,) if q.GREEDY_REWARD.name in objective.reads() else ()
+    written = (*greedy, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
     return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
 
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
     own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
                  *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)])
-    return _reads(own - {q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
+    return _reads(own - {q.GREEDY_REWARD.name, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 
 def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node:

@@ -29,7 +29,16 @@ from rldsl.algebra.variables import (
     score,
     state,
 )
-from rldsl.axes.base import RewardFilter, Scorer, Shaping, Source, VectorEstimator
+from rldsl.axes.base import (
+    FailureRule,
+    RewardFilter,
+    Scorer,
+    Shaping,
+    Source,
+    VectorEstimator,
+    Veto,
+    Wrapping,
+)
 from rldsl.axes.traits import CORRECTNESS
 
 from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum, feedback_nodes
@@ -89,6 +98,7 @@ class Objective:
     regularisers: tuple[Named, ...]   # token: added to the objective, with weight w or their own
     counted: Expr | None = None       # token 1/0: who stays in the denominators; None where all do
     state: tuple[Carried, ...] = ()   # update: what is carried to the next batch
+    missing: float | None = None      # the score of a response that scoring failed on; None leaves it out
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression there is."""
@@ -114,25 +124,28 @@ class Objective:
 
 def build(recipe: Recipe) -> Objective:
     """The objective of a typed recipe."""
-    labels = _labels(_choices(recipe.feedback, Source))
+    labels = labelled(_choices(recipe.feedback, Source))
     sources, shaping = _feedback(recipe.feedback, labels)
-    per_token = [p for n in _choices(recipe.feedback, Shaping) if (p := n.choice.per_token()) is not None]
+    vetoes = [n.choice.factor(_term(Node(n.choice.inner(), n.span), labels)) for n in _choices(recipe.feedback, Veto)]
+    correct = _correct(recipe.feedback, labels)
     filters = _choices(recipe.feedback, RewardFilter)
     lag = [Named(n.name, s) for n in recipe.distribution if (s := n.choice.stays()) is not None]
     ratio = recipe.ratio.choice.ratio()
     live, counted = _live(recipe), _counted(recipe)
     return Objective(
         scores=tuple(Score(label, node.choice.scorer()) for node, label in labels),
-        sources=simplify(sources), correct=_correct(labels), reward=simplify(SCORES + shaping),
-        token_reward=simplify(_sum([LAST * REWARD, *per_token])),
+        sources=simplify(_product([*vetoes, sources])),
+        correct=None if correct is None else simplify(_product([*vetoes, correct])),
+        reward=simplify(SCORES + shaping), token_reward=simplify(_sum([LAST * REWARD, *_per_token(recipe.feedback)])),
         leaves_first=(*lag, *(Named(n.name, n.choice.stays()) for n in filters if n.choice.before_statistics())),
         leaves_later=tuple(Named(n.name, n.choice.stays()) for n in filters if not n.choice.before_statistics()),
-        keeps=tuple(Named(n.name, n.choice.keeps()) for n in recipe.sampling[1:]),
+        keeps=tuple(Named(n.name, e) for n in recipe.sampling[1:] if (e := n.choice.keeps()) is not None),
         advantage=simplify(_advantage(recipe, labels)), value_target=_target(recipe),
-        correction=simplify(_product([n.choice.correction() for n in recipe.distribution])),
+        correction=simplify(_product([*(n.choice.correction() for n in recipe.distribution), *_trains(recipe)])),
         counted=counted, live=live, weight=_weight(recipe, live, counted), ratio=ratio,
         policy=simplify(recipe.gate.choice.term(ratio, ADVANTAGE, LOGP)),
-        regularisers=tuple(_regulariser(node, label, ratio) for node, label in _labels(recipe.regularisers)),
+        regularisers=tuple(_regulariser(node, label, ratio) for node, label in labelled(recipe.regularisers)),
+        missing=next((n.choice.missing() for n in _choices(recipe.feedback, FailureRule)), None),
         state=tuple(c for node, label in _stateful(recipe) for c in _carried(node, label)))
 
 
@@ -140,7 +153,7 @@ def _choices(f: Feedback, kind: type) -> list[Node]:
     return [n for n in feedback_nodes(f) if isinstance(n.choice, kind)]
 
 
-def _labels(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
+def labelled(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
     """Each choice with a label that is unique among them: its name, numbered where it stands twice."""
     seen: dict[str, int] = {}
     out = []
@@ -167,14 +180,33 @@ def _term(f: Feedback, labels: list[tuple[Node, str]]) -> Expr:
         case Scaled(factor, part, _):
             return factor * _term(part, labels)
         case Node(choice=Source()):
-            return score(next(label for node, label in labels if node is f))
+            return score(next(label for node, label in labels if node.choice is f.choice))
+        case Node(choice=Wrapping() as choice):
+            return choice.around(_term(Node(choice.inner(), f.span), labels))
         case Node(choice=Shaping() as choice):
             return choice.shape() or Const(0.0)
     return Const(0.0)
 
 
-def _correct(labels: list[tuple[Node, str]]) -> Expr | None:
-    return next((score(label) for node, label in labels if CORRECTNESS in node.choice.gives), None)
+def _per_token(f: Feedback, factor: float = 1.0) -> list[Expr]:
+    """Every reward that is placed on tokens, with its weight."""
+    match f:
+        case Sum(parts) | Product(parts):
+            return [e for part in parts for e in _per_token(part, factor)]
+        case Scaled(own, part, _):
+            return _per_token(part, factor * own)
+        case Node(choice=Wrapping() as choice):
+            return [choice.around(e) for e in _per_token(Node(choice.inner(), f.span), factor)]
+        case Node(choice=Shaping() as choice):
+            return [factor * e for e in [choice.per_token()] if e is not None]
+    return []
+
+
+def _correct(f: Feedback, labels: list[tuple[Node, str]]) -> Expr | None:
+    """The first source of correctness; what a veto looks for is none."""
+    sought = [n.choice.inner() for n in _choices(f, Veto)]
+    return next((score(label) for node, label in labels
+                 if CORRECTNESS in node.choice.gives and all(node.choice is not s for s in sought)), None)
 
 
 def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
@@ -184,6 +216,11 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
     for stage in recipe.advantage[1:]:
         advantage = stage.choice.transform(advantage)
     return advantage
+
+
+def reward_parts(recipe: Recipe) -> int:
+    """How many terms of the reward are one number per response, each with a weight of its own."""
+    return len(_parts(recipe.feedback, labelled(_choices(recipe.feedback, Source))))
 
 
 def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
@@ -205,13 +242,24 @@ def _live(recipe: Recipe) -> Expr:
     return where(gt(highest(highest(absolute(ADVANTAGE), RESPONSE), GROUP), 0.0), 1.0, 0.0)
 
 
+def _trains(recipe: Recipe) -> list[Expr]:
+    return [e for n in recipe.sampling[1:] if (e := n.choice.trains()) is not None]
+
+
 def _counted(recipe: Recipe) -> Expr | None:
     masks = [c for n in recipe.distribution if (c := n.choice.counts()) is not None]
     return simplify(_product(masks)) if masks else None
 
 
 def _weight(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
-    """Token weights; where masks take tokens out of the denominators, lengths count what is left."""
+    """Token weights; where masks take tokens out of the denominators, lengths count what is left. What does not count
+    weighs nothing, also where nothing does and every denominator is 0."""
+    if not isinstance(live, Const):
+        return simplify(where(gt(live, 0.0), _counting(recipe, live, counted), 0.0))
+    return _counting(recipe, live, counted)
+
+
+def _counting(recipe: Recipe, live: Expr, counted: Expr | None) -> Expr:
     limit, weight = recipe.sampling[0].choice.max_tokens, recipe.reduction.choice.weight
     if counted is None:
         return simplify(substitute(weight(live), {MAX_TOKENS.name: Const(float(limit))}))
@@ -235,7 +283,7 @@ def _own_state(node: Node, label: str, e: Expr) -> Expr:
 def _stateful(recipe: Recipe) -> list[tuple[Node, str]]:
     """The choices that carry something from batch to batch; only regularisers can stand twice."""
     others = [(n, n.name) for n in recipe.nodes() if n not in recipe.regularisers]
-    return [(n, label) for n, label in (*others, *_labels(recipe.regularisers)) if n.choice.state]
+    return [(n, label) for n, label in (*others, *labelled(recipe.regularisers)) if n.choice.state]
 
 
 def _carried(node: Node, label: str) -> list[Carried]:
@@ -269,18 +317,19 @@ def from_json(data: dict[str, Any]) -> Objective:
     """The inverse of `to_json`."""
     named = ("leaves_first", "leaves_later", "keeps", "regularisers")
     out: dict[str, Any] = {k: None if v is None else from_data(v) for k, v in data.items()
-                           if k not in (*named, "scores", "state")}
+                           if k not in (*named, "scores", "state", "missing")}
     for key in named:
         out[key] = tuple(Named(n, from_data(e), own) for n, e, own in data[key])
     out["state"] = tuple(Carried(choice, name, initial, from_data(e)) for choice, name, initial, e in data["state"])
+    out["missing"] = data["missing"]
     out["scores"] = tuple(Score(label, Scorer(fn, options)) for label, fn, options in data["scores"])
     return Objective(**out)
 
 
 def _encode(x: Any) -> Any:
     match x:
-        case None:
-            return None
+        case None | float():
+            return x
         case Expr():
             return to_data(x)
         case Named(name, expr, own):

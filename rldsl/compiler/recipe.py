@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
+from rldsl.axes.base import Wrapping
 from rldsl.axes.choice import Choice
 from rldsl.diagnostics import Span
 
@@ -59,10 +60,12 @@ Feedback = Union[Node, Sum, Product, Scaled]
 
 
 def feedback_nodes(f: Feedback) -> Iterator[Node]:
-    """The choices of a feedback expression, in written order."""
+    """The choices of a feedback expression, in written order; a term inside another one follows it."""
     match f:
-        case Node():
+        case Node(choice):
             yield f
+            if isinstance(choice, Wrapping):
+                yield Node(choice.inner(), f.span)
         case Sum(parts) | Product(parts):
             for part in parts:
                 yield from feedback_nodes(part)

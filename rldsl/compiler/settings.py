@@ -13,7 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
-from rldsl.axes.types import Batches, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
+from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
 from rldsl.diagnostics import Diagnostic, Span, at
 
 DTYPES = {"bf16": "bfloat16", "fp32": "float32"}
@@ -33,7 +33,7 @@ class RecipeName:
 
 @dataclass(frozen=True)
 class Model:
-    """Who is trained. Roles (policy, reference) are declared here and needed by choices."""
+    """Who is trained. Roles (policy, reference, teachers) are declared here and needed by choices."""
 
     policy: str | None = None  # "toy:llama-2x64", a model folder, or a hub name
     reference: Literal["initial"] | str = "initial"  # `initial` is the policy before the first update
@@ -42,6 +42,9 @@ class Model:
     max_prompt: Tokens | None = None  # none: the context less sampling's max_tokens
     warm_start: Natural = 0
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
+    teachers: tuple[str, ...] = ()  # models whose log-probs are learned from, with the policy's own tokenizer
+    teacher_warm_start: Natural = 0
+    """Steps of the same supervised training for each teacher: a toy teacher has to learn before it can teach."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", DTYPES.get(self.dtype, self.dtype))
@@ -115,7 +118,7 @@ class Track:
     experiment: str | None = None
 
 
-MACHINES = ("nodes", "gpus_per_node", "gpu", "tensor", "pipeline", "context", "expert", "rollout_tensor")
+MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ class Cluster:
     nodes: Count | None = None
     gpus_per_node: Count | None = None
     gpu: str | None = None
+    host_memory: Bytes | None = None  # of one node
     tensor: Count = 1
     pipeline: Count = 1
     context: Count = 1

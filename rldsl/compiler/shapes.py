@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Shape:
-    """Parameters, and what a key-value cache is made of: layers × key/value heads × head width."""
+    """Parameters, attention heads, and what a key-value cache is made of: layers × key/value heads × head width."""
 
     parameters: int
     layers: int
+    heads: int
     kv_heads: int
     head_width: int
     vocabulary: int
@@ -32,8 +33,7 @@ def shape(spec: str, base: Path) -> Shape | None:
             return from_config(config)
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return None
-    name = spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
-    sizes = NAMED.get(name)
+    sizes = NAMED.get(_plain_name(spec))
     return _named(*sizes) if sizes else None
 
 
@@ -48,6 +48,26 @@ def context_of(policy: str, base: Path) -> tuple[int, str] | None:
     if found is None or found.context is None:
         return None
     return found.context, "toy models" if policy.startswith("toy:") else policy
+
+
+EXPERTS = {"mixtral-8x7b": 8, "qwen3-30b-a3b": 128, "qwen3-235b-a22b": 128, "gpt-oss-20b": 32, "gpt-oss-120b": 128}
+"""Routed experts of a layer, from each model's published config.json."""
+
+
+def experts_of(policy: str, base: Path) -> int:
+    """Routed experts in a layer of a mixture of experts; 0 for a dense model, and where nothing says it."""
+    config = _config(policy, base)
+    return experts_in(config) if config is not None else EXPERTS.get(_plain_name(policy), 0)
+
+
+def experts_in(config: dict[str, Any]) -> int:
+    """The same, from a config.json: each family has its own word for it."""
+    found = [config.get(word) for word in ("num_experts", "num_local_experts", "n_routed_experts")]
+    return next((n for n in found if isinstance(n, int) and not isinstance(n, bool) and n > 1), 0)
+
+
+def _plain_name(spec: str) -> str:
+    return spec.rpartition("/")[2].removesuffix("-Instruct").removesuffix("-Base").lower()
 
 
 LARGEST_CONFIG = 1_000_000
@@ -68,12 +88,14 @@ def _config(folder: str, base: Path) -> dict[str, Any] | None:
 
 def from_config(config: dict[str, Any]) -> Shape:
     """The shape that a Llama-family config.json describes. KeyError where it describes another family."""
+    if experts_in(config):
+        raise KeyError("a mixture of experts counts its parameters in another way")
     width, layers, heads = config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"]
     kv = config.get("num_key_value_heads") or heads
     head = config.get("head_dim") or width // heads
     return Shape(_parameters(width, layers, heads, kv, head, config["intermediate_size"], config["vocab_size"],
                              config.get("tie_word_embeddings", False)),
-                 layers, kv, head, config["vocab_size"], config.get("max_position_embeddings"))
+                 layers, heads, kv, head, config["vocab_size"], config.get("max_position_embeddings"))
 
 
 def _parameters(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int,
@@ -86,7 +108,7 @@ def _toy(layers: int, width: int) -> Shape:
     head = 16 if width < 128 else 32 if width < 512 else 64
     heads = max(1, width // head)
     kv = heads // 2 if heads % 2 == 0 else heads
-    return Shape(_parameters(width, layers, heads, kv, head, 4 * width, TOY_VOCABULARY, True), layers, kv, head,
+    return Shape(_parameters(width, layers, heads, kv, head, 4 * width, TOY_VOCABULARY, True), layers, heads, kv, head,
                  TOY_VOCABULARY, TOY_CONTEXT)
 
 
@@ -96,8 +118,8 @@ TOY_VOCABULARY, TOY_CONTEXT = 97, 512
 
 def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
            context: int) -> Shape:
-    return Shape(_parameters(width, layers, heads, kv, head, mlp, vocabulary, tied), layers, kv, head, vocabulary,
-                 context)
+    return Shape(_parameters(width, layers, heads, kv, head, mlp, vocabulary, tied), layers, heads, kv, head,
+                 vocabulary, context)
 
 
 # width, layers, heads, key/value heads, head width, MLP width, vocabulary, tied head, context: from each model's

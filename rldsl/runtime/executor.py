@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import ADVANTAGE
 from rldsl.axes.base import Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
@@ -74,9 +76,10 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
     """Rounds of sampling until the batch has its prompts. Groups beyond that give their prompts back."""
     work, prompts, rounds = Work(batch), run.settings.prompts, 0
     filters = [n for n in nodes if n.kind == "filter"]
+    draws = run.graph.of("sample")[0].options["draws"]
     bound = min((n.options["max_rounds"] for n in filters if n.options["max_rounds"] is not None), default=None)
     while True:
-        part = Work(batch, wanted=_wanted(work, prompts))
+        part = Work(batch, wanted=math.ceil(draws * _wanted(work, prompts)))
         walk(run, part, nodes)
         rounds += 1
         _return_surplus(run, part, prompts - len(work.groups()))
@@ -128,6 +131,7 @@ def report(run: Run, work: Work) -> None:
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit)
+    rewarded = ADVANTAGE in variables(run.objective.policy)
+    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
     for warning in found:
         run.warn(warning)

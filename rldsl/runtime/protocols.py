@@ -73,7 +73,7 @@ class TrainEngine(Protocol):
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, object]:
-        """The wanted quantities under a named policy (current, old, ref): columns over all action tokens."""
+        """The wanted quantities under a named policy (current, old, ref, teacher): columns over all action tokens."""
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> object:
         """The critic's value before each action token: a column."""

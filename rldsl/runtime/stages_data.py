@@ -5,12 +5,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from rldsl.algebra.evaluate import Value
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE
-from rldsl.algebra.variables import CORRECT, LOGP_ROLLOUT, SCORES, TRAINER_VERSION, TRUNCATED, VALUE, VERSION
-from rldsl.compiler.graph import Node
+from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, total
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import (
+    CHOSEN,
+    CORRECT,
+    LOGP,
+    LOGP_REF,
+    LOGP_ROLLOUT,
+    MISMATCHED,
+    SCORES,
+    TRAINER_VERSION,
+    TRUNCATED,
+    VALUE,
+    VERSION,
+)
+from rldsl.compiler.graph import Node, grain_of
 from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
@@ -47,14 +60,28 @@ def sample(run: Run, work: Work, node: Node) -> None:
     work.problems = {group: run.data.problem(draw.row) for group, draw in work.draws.items()}
     requests = [Request(group, work.draws[group].row, run.data.encode(problem.prompt), siblings)
                 for group, problem in work.problems.items()]
-    found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
-    require_groups(requests, found)
-    require_finite_logps(found)
+    if node.options.get("stored"):
+        version = run.rollout.version
+        found = [t for group, draw in work.draws.items() for t in run.data.responses(group, draw.row, version)]
+    else:
+        found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
+        require_groups(requests, found)
+        require_finite_logps(found)
     work.trajectories, work.table = found, table_of(run, found)
+    if node.options["greedy"]:
+        work.baseline = _greedy(run, work, node, requests)
     tokens = sum(len(t.tokens) for t in found)
     work.counts.update({RESPONSES: len(found), "groups/generated": len(draws), "tokens": tokens})
     work.tally.add(LENGTH.name, tokens, len(found))
     work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
+
+
+def _greedy(run: Run, work: Work, node: Node, requests: Sequence[Request]) -> Work:
+    """One greedy response to each prompt."""
+    asked = [replace(r, siblings=1) for r in requests]
+    found = run.rollout.sample(asked, sampling_options(node), batch=work.batch, greedy=True)
+    require_groups(asked, found)
+    return Work(work.batch, trajectories=found, table=table_of(run, found), problems=work.problems)
 
 
 def require_groups(requests: Sequence[Request], found: Sequence[Trajectory]) -> None:
@@ -83,44 +110,58 @@ def require_finite_logps(found: Sequence[Trajectory]) -> None:
 
 
 def table_of(run: Run, found: Sequence[Trajectory]) -> Batch:
-    """The columns that sampling leaves behind."""
-    math = run.trainer.math
-    columns = {LOGP_ROLLOUT.name: Value(TOKEN, math.column([x for t in found for x in t.logps])),
-               VERSION.name: Value(TOKEN, math.column([float(v) for t in found for v in t.versions])),
+    """The columns that sampling leaves behind; stored responses have a verdict where others have log-probs."""
+    math, groups = run.trainer.math, [t.group for t in found]
+    columns = {VERSION.name: Value(TOKEN, math.column([float(v) for t in found for v in t.versions])),
                TRUNCATED.name: Value(RESPONSE, math.column([float(t.truncated) for t in found])),
                TRAINER_VERSION.name: Value(UPDATE, math.column([float(run.rollout.version)]))}
-    return Batch.of([len(t.tokens) for t in found], [t.group for t in found], columns, math)
+    if any(t.verdict is None for t in found):
+        columns[LOGP_ROLLOUT.name] = Value(TOKEN, math.column([x for t in found for x in t.logps]))
+        return Batch.of([len(t.tokens) for t in found], groups, columns, math)
+    columns[CHOSEN.name] = Value(RESPONSE, math.column([float(t.verdict) for t in found]))
+    return Batch.of([len(t.tokens) for t in found], groups, columns, math, pairs=groups)
 
 
 def score(run: Run, work: Work, node: Node) -> None:
     """Scores every response. One without a score leaves the batch, its statistics and its denominators."""
-    rows, before = work.rows(), work.groups()
-    columns, scored = scores(run, work, rows)
-    work.tally.add(UNSCORED_SHARE.name, len(rows) - len(scored), len(rows))
-    work.table = work.table.with_columns(**columns)
-    if len(scored) < len(rows):
-        work.table = work.table.select(scored)
+    before, rows = work.groups(), len(work.table.lengths)
+    _add_scores(run, work)
+    if work.baseline is not None:
+        _add_scores(run, work.baseline)
+        compared = set(work.baseline.groups())
+        work.table = work.table.select([i for i, g in enumerate(work.table.groups) if g in compared])
+    scored = len(work.table.lengths)
+    work.tally.add(UNSCORED_SHARE.name, rows - scored, rows)
     work.dropped(before, UNSCORED)
+    for name, column in ((REWARD.name, SCORES.name), ("correct/mean", CORRECT.name)):
+        if column in work.table.columns:
+            work.tally.add(name, sum(run.trainer.math.numbers(work.table.columns[column].data)), scored)
+
+
+def _add_scores(run: Run, work: Work) -> None:
+    """Columns of scores for the responses that have them all; the others are gone."""
+    rows = work.rows()
+    columns, scored = scores(run, work, rows)
+    table = work.table.with_columns(**columns)
+    table = table.select(scored) if len(scored) < len(rows) else table
     o = run.objective
-    total = work.table.value(o.sources, RESPONSE)
-    work.table = work.table.with_columns(**{SCORES.name: total})
-    work.tally.add(REWARD.name, sum(run.trainer.math.numbers(total.data)), len(scored))
+    work.table = table.with_columns(**{SCORES.name: table.value(o.sources, RESPONSE)})
     if o.correct is not None:
-        correct = work.table.value(o.correct, RESPONSE)
-        work.table = work.table.with_columns(**{CORRECT.name: correct})
-        work.tally.add("correct/mean", sum(run.trainer.math.numbers(correct.data)), len(scored))
+        work.table = work.table.with_columns(**{CORRECT.name: table.value(o.correct, RESPONSE)})
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
-    """A column per feedback source, 0 where there is no score, and the positions of rows that have every score."""
+    """A column per feedback source and the positions of rows that have every score; what is missing counts as the
+    objective says, else the row has no score."""
     labels = [s.label for s in run.objective.scores]
     problems = [work.problems[t.group] for t in rows]
     items = [ScoreItem(t.text, p.answer, p.metadata) for t, p in zip(rows, problems, strict=True)]
     results = run.score(items) if labels else [()] * len(items)
     column = run.trainer.math.column
-    columns = {f"score.{label}": Value(RESPONSE, column([r[k].value or 0.0 for r in results]))
-               for k, label in enumerate(labels)}
-    return columns, [i for i, r in enumerate(results) if all(s.value is not None for s in r)]
+    missing = run.objective.missing
+    columns = {f"score.{label}": Value(RESPONSE, column([(missing or 0.0) if r[k].value is None else r[k].value
+                                                         for r in results])) for k, label in enumerate(labels)}
+    return columns, [i for i, r in enumerate(results) if missing is not None or all(s.value is not None for s in r)]
 
 
 def filter_groups(run: Run, work: Work, node: Node) -> None:
@@ -146,11 +187,36 @@ def _count_dropped(work: Work, stays: Sequence[float]) -> None:
 
 
 def logprob(run: Run, work: Work, node: Node) -> None:
-    """Quantities under a named policy, computed by the trainer."""
+    """Quantities under a named policy, computed by the trainer; also of greedy responses, where rewards read them."""
+    _add_logprobs(run, work, node)
+    if work.baseline is not None and {v.name for v in variables(run.objective.reward)} & set(node.options["wants"]):
+        _add_logprobs(run, work.baseline, node)
+
+
+def _add_logprobs(run: Run, work: Work, node: Node) -> None:
     rows, wants = work.rows(), node.options["wants"]
     none = {name: run.trainer.math.column([]) for name in wants}
+    if wants == [MISMATCHED.name]:
+        work.table = work.table.with_columns(**{MISMATCHED.name: _mismatched(run, rows, cutting(node))})
+        return
     found = run.trainer.logprobs(node.options["policy"], rows, wants, cutting(node)) if rows else none
-    work.table = work.table.with_columns(**{name: Value(TOKEN, column) for name, column in found.items()})
+    work.table = work.table.with_columns(**{name: Value(grain_of(name), column) for name, column in found.items()})
+
+
+def _mismatched(run: Run, rows: Sequence[Trajectory], cut: Cutting) -> Value:
+    """Σ (log π − log π_ref) of another prompt's response under each row's prompt; 0 where there is no other prompt."""
+    math = run.trainer.math
+    others = [next((r for r in (*rows[i + 1:], *rows[:i]) if r.prompt != row.prompt), None)
+              for i, row in enumerate(rows)]
+    made = [replace(row, tokens=o.tokens, logps=o.logps, versions=o.versions)
+            for row, o in zip(rows, others, strict=True) if o is not None]
+    if not made:
+        return Value(RESPONSE, math.column([0.0] * len(rows)))
+    columns = {name: Value(TOKEN, run.trainer.logprobs(policy, made, [name], cut)[name])
+               for policy, name in (("current", LOGP.name), ("ref", LOGP_REF.name))}
+    batch = Batch.of([len(r.tokens) for r in made], range(len(made)), columns, math)
+    found = iter(math.numbers(batch.value(total(LOGP - LOGP_REF, RESPONSE)).data))
+    return Value(RESPONSE, math.column([0.0 if o is None else next(found) for o in others]))
 
 
 def value(run: Run, work: Work, node: Node) -> None:

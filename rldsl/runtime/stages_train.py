@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rldsl.algebra.expr import RESPONSE, TOKEN, UPDATE, Var, total
+from rldsl.algebra.evaluate import Value
+from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
 from rldsl.compiler.graph import VALUE_TARGET, Node
+from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
@@ -31,15 +34,34 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     work.tally.add(KEPT.name, scored, work.counts[RESPONSES])
     if not before:
         return
-    settled = settle(run.objective, with_state(run.objective, work.table, run.progress.carried))
+    table = with_state(run.objective, work.table, run.progress.carried)
+    if work.baseline is not None:
+        table = table.with_columns(greedy_reward=_greedy_reward(run, work.baseline, table))
+    settled = settle(run.objective, table)
     require_finite(settled.statistics, work, node.id)
-    work.table, work.statistics = settled.batch, settled.statistics
+    work.table, work.statistics = whole_pairs(run.objective, settled.batch), settled.statistics
     run.progress.carried = carry(run.objective, settled.statistics)
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
     for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
         work.tally.add(name, number)
+
+
+def whole_pairs(objective: Objective, batch: Batch) -> Batch:
+    """The batch without responses whose partner has left, where the objective compares partners."""
+    if PAIR not in objective.grains():
+        return batch
+    sizes = Counter(batch.extra["pairs"])
+    return batch.select([i for i, pair in enumerate(batch.extra["pairs"]) if sizes[pair] == 2])
+
+
+def _greedy_reward(run: Run, baseline: Work, table: Batch) -> Value:
+    """For each response the reward, shaping included, of the greedy response to its prompt."""
+    compared = with_state(run.objective, baseline.table, run.progress.carried)
+    rewards = table.math.numbers(compared.value(run.objective.reward, RESPONSE).data)
+    of = dict(zip(compared.groups, rewards, strict=True))
+    return Value(RESPONSE, table.math.column([of[g] for g in table.groups]))
 
 
 def require_finite(batch: Batch, work: Work, stage: str) -> None:
@@ -119,7 +141,7 @@ def _require_finite_weight(batch: Batch) -> None:
     if not _finite(batch, WEIGHT.name):
         raise RunError(Diagnostic("RL601", "the weight of a token is not finite (stage: update)",
                                   why="a denominator is 0; no optimizer step was taken",
-                                  fix="this update has nothing that counts; use uniform_groups: count"))
+                                  fix="choose a reduction whose denominators count every response that it weighs"))
 
 
 def lr_factor(settings: Settings, batch: int) -> float:

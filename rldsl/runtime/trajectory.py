@@ -33,6 +33,8 @@ class Trajectory:
     `logps` are natural-log probabilities of the distribution really sampled (temperature and truncation
     applied). `finish` says why it ended: "stop" (end-of-sequence or stop text), "length". A sampled
     end-of-sequence token is the last of `tokens` and is trained. `text` is the decoded response without it.
+    `verdict` is what a data set says of a response that it holds: 1 for a good one, 0 for a bad one; nobody sampled
+    such a response, and its `logps` mean nothing.
     """
 
     group: int
@@ -44,6 +46,7 @@ class Trajectory:
     versions: tuple[int, ...]
     finish: str
     text: str
+    verdict: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.tokens) == len(self.logps) == len(self.versions):

@@ -27,7 +27,8 @@ class Work:
     """What the nodes of the graph read and write for one batch.
 
     `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
-    table that advantages were taken over. Keys of `draws`, `problems` and `fates` are group numbers.
+    table that advantages were taken over. `baseline` holds the greedy responses that rewards are compared with, where
+    there are any. Keys of `draws`, `problems` and `fates` are group numbers.
     """
 
     batch: int
@@ -35,6 +36,7 @@ class Work:
     trajectories: list[Trajectory] = field(default_factory=list)
     table: Batch | None = None
     statistics: Batch | None = None
+    baseline: Work | None = None
     draws: dict[int, Draw] = field(default_factory=dict)
     problems: dict[int, Problem] = field(default_factory=dict)
     fates: dict[int, str] = field(default_factory=dict)
@@ -63,6 +65,9 @@ class Work:
             self.table = replace(other.table, rows=tuple(moved))
         elif moved:
             self.table = join([self.table, other.table], [*self.table.rows, *moved])
+        if other.baseline is not None:
+            self.baseline = self.baseline or Work(self.batch)
+            self.baseline.include(other.baseline)
         self.draws |= other.draws
         self.problems |= other.problems
         self.fates |= other.fates

@@ -29,7 +29,7 @@ def place(choice: Choice, beside: dict[str, str] | None = None) -> Recipe:
     match choice:
         case base.Source():
             return replace(recipe, feedback=node)
-        case base.Shaping() | base.RewardFilter():
+        case base.Shaping() | base.RewardFilter() | base.Wrapping() | base.FailureRule():
             return replace(recipe, feedback=Sum((recipe.feedback, node)))
         case base.Sampler():
             return replace(recipe, sampling=(node,))

@@ -54,7 +54,8 @@ def test_worked_examples_hold(axis, name, example):
 
 def _score(scorer, row):
     module, _, function = scorer.function.partition(":")
-    return getattr(importlib.import_module(module), function)(row["text"], row["answer"], {}, **scorer.options)
+    score = getattr(importlib.import_module(module), function)
+    return score(row["text"], row["answer"], row.get("metadata", {}), **scorer.options)
 
 
 def _actions(schedule, events):

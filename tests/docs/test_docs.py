@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rldsl.algebra import expr, variables
-from rldsl.axes import base
+from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice
 from rldsl.backends.local.architecture import KINDS
 from rldsl.cli import main as cli
@@ -127,6 +127,16 @@ def test_links_lead_somewhere(page):
 def test_the_page_of_metrics_is_what_the_program_says():
     generated = runpy.run_path(str(ROOT / "docs" / "metrics.py"))["page"]()
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == generated, "docs/metrics.py prints it"
+
+
+def test_the_page_of_capabilities_is_what_the_choices_say():
+    """Row by row: a choice that is new is not on the page before the page is printed again."""
+    row = runpy.run_path(str(ROOT / "docs" / "capabilities.py"))["row"]
+    parts = re.split(r"^## (\w+)$", (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    shown = {(axis, line.split("`")[1]): line for axis, text in zip(parts[1::2], parts[2::2], strict=True)
+             for line in text.split("\n") if line.startswith("| `") and not line.startswith("| choice")}
+    assert tuple(parts[1::2]) == discover.FAMILIES and len(shown) > 100
+    assert shown == {key: row(*key) for key in shown}, "docs/capabilities.py prints it"
 
 
 def _rows(page: str, heading: str) -> list[list[str]]:

@@ -1,7 +1,8 @@
 """Runs the literate specifications: each ```rl block of each page here is compiled as a file of its own.
 
 `# error: RL301` or `# warning: RL501` at the end of a line says that these findings have their main place on that
-line, and that there are no others in the block. Several codes of one severity are separated by commas.
+line, and that there are no others in the block. Several codes of one severity are separated by commas. Notes, which
+common recipes have, are announced by `# info: RL508` in a block whose subject they are, and else not looked at.
 """
 
 import re
@@ -15,7 +16,7 @@ from rldsl.diagnostics import RecipeError
 
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"^```rl\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXPECTED = re.compile(r"# (error|warning): (RL\d{3}(?:, RL\d{3})*)")
+EXPECTED = re.compile(r"# (error|warning|info): (RL\d{3}(?:, RL\d{3})*)")
 SPECS = [(page, text.count("\n", 0, match.start()) + 1, match[1]) for page in sorted(HERE.glob("*.md"))
          for text in [page.read_text(encoding="utf-8")] for match in BLOCK.finditer(text)]
 
@@ -26,14 +27,15 @@ def expected(text):
                   for match in EXPECTED.finditer(row) for code in match[2].split(", "))
 
 
-def findings(path):
-    """(line, severity, code) of what compiling a file and all its recipes finds."""
+def findings(path, notes=False):
+    """(line, severity, code) of what compiling a file and all its recipes finds; notes only where they are asked for.
+    """
     try:
         found = [d for recipe in resolve_all(str(path)) for d in check(recipe)]
     except RecipeError as error:
         found = list(error.diagnostics)
     out = []
-    for d in dict.fromkeys(found):
+    for d in dict.fromkeys(d for d in found if notes or d.severity != "info"):
         primary = next(label.span for label in d.labels if label.primary)
         assert Path(primary.file).name == path.name, f"{d.code} points outside the block: {primary}"
         out.append((primary.line, d.severity, d.code))
@@ -44,7 +46,8 @@ def findings(path):
 def test_block(page, line, text, tmp_path):
     path = tmp_path / "block.rl"
     path.write_text(text, encoding="utf-8")
-    assert findings(path) == expected(text)
+    wanted = expected(text)
+    assert findings(path, notes=any(severity == "info" for _, severity, _ in wanted)) == wanted
 
 
 def test_the_pages_cover_every_rule():

@@ -9,9 +9,12 @@ from __future__ import annotations
 from rldsl.algebra.expr import Const, Expr
 from rldsl.axes.base import Estimator
 from rldsl.axes.choice import Example, rewards
+from rldsl.axes.traits import COMPARES
 
 
 class NoAdvantage(Estimator):
+    needs = {COMPARES}
+
     def estimate(self) -> Expr:
         return Const(0.0)
 

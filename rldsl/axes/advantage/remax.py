@@ -11,9 +11,12 @@ from rldsl.algebra.expr import Expr
 from rldsl.algebra.variables import GREEDY_REWARD, REWARD
 from rldsl.axes.base import Estimator
 from rldsl.axes.choice import Example, one_token
+from rldsl.axes.traits import GREEDY_BASELINE
 
 
 class Remax(Estimator):
+    needs = {GREEDY_BASELINE}
+
     def estimate(self) -> Expr:
         return REWARD - GREEDY_REWARD
 

@@ -15,12 +15,12 @@ from rldsl.algebra.expr import Expr, discounted, sg
 from rldsl.algebra.variables import LOGP, LOGP_REF, LOGP_TEACHER
 from rldsl.axes.base import Estimator
 from rldsl.axes.choice import Example, tokens
-from rldsl.axes.traits import TOKEN_ADVANTAGE
+from rldsl.axes.traits import TEACHER, TOKEN_ADVANTAGE
 from rldsl.axes.types import Positive
 
 
 class Teacher(Estimator):
-    gives = {TOKEN_ADVANTAGE}
+    gives = {TOKEN_ADVANTAGE, TEACHER}
     scale: Positive = 1.0  # α: how far beyond the teacher to go
     return_: Literal["token", "to_go"] = "token"  # whether a token answers for what follows it
 

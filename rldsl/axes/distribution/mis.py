@@ -15,13 +15,13 @@ from typing import Literal
 from rldsl.algebra.expr import Expr, inside
 from rldsl.axes.base import Mask, mismatch
 from rldsl.axes.choice import Example, one_token, tokens
-from rldsl.axes.traits import MULTIPLIES_KAPPA
+from rldsl.axes.traits import MULTIPLIES_KAPPA, OWN_GRAIN
 from rldsl.axes.types import Band, Denominator, PositiveBand
 
 
 class Mis(Mask):
     positional = 1
-    decided_by = {MULTIPLIES_KAPPA: "weight"}
+    decided_by = {MULTIPLIES_KAPPA: "weight", OWN_GRAIN: "grain"}
     band: PositiveBand = Band(0.5, 2.0)  # the values of κ that are kept
     grain: Literal["token", "product", "geometric"] = "token"  # over what κ is taken
     weight: Literal["one", "kept"] = "one"  # what is kept weighs 1, or κ
@@ -29,7 +29,7 @@ class Mis(Mask):
 
     @property
     def gives(self) -> frozenset:
-        return frozenset({MULTIPLIES_KAPPA} if self.weight == "kept" else ())
+        return frozenset({OWN_GRAIN, MULTIPLIES_KAPPA} if self.weight == "kept" else {OWN_GRAIN})
 
     def keeps(self) -> Expr:
         return inside(mismatch(self.grain), self.band.low, self.band.high)

@@ -15,11 +15,14 @@ from rldsl.algebra.expr import RESPONSE, Expr, absolute, highest, le, mean, tota
 from rldsl.algebra.variables import LOGP_OLD, LOGP_ROLLOUT
 from rldsl.axes.base import Mask, kl_estimate
 from rldsl.axes.choice import Example, one_token, tokens
+from rldsl.axes.traits import OWN_GRAIN
 from rldsl.axes.types import Denominator, Positive
 
 
 class Reject(Mask):
     positional = 1
+    gives = {OWN_GRAIN}
+    decided_by = {OWN_GRAIN: "over"}
     threshold: Positive  # largest divergence, in nats
     estimator: Literal["k1", "k2", "k3"] = "k3"  # how it is estimated from the sampled token
     over: Literal["token", "sum", "mean", "max"] = "max"  # a token by itself, or the response

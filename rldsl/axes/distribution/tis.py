@@ -15,13 +15,14 @@ from typing import Literal
 from rldsl.algebra.expr import UPDATE, Expr, mean, minimum
 from rldsl.axes.base import Distribution, mismatch
 from rldsl.axes.choice import Example, one_token
-from rldsl.axes.traits import MULTIPLIES_KAPPA
+from rldsl.axes.traits import MULTIPLIES_KAPPA, OWN_GRAIN
 from rldsl.axes.types import Positive
 
 
 class Tis(Distribution):
     positional = 1
-    gives = {MULTIPLIES_KAPPA}
+    gives = {MULTIPLIES_KAPPA, OWN_GRAIN}
+    decided_by = {OWN_GRAIN: "grain"}
     cap: Positive = 2.0  # largest weight
     grain: Literal["token", "product", "geometric"] = "token"  # over what κ is taken
     batch_normalised: bool = False  # whether the weights have mean 1 over the batch

@@ -33,16 +33,17 @@ LOGP = "logp_current"
 class LocalEngine:
     """Implements `rldsl.runtime.protocols` RolloutEngine and TrainEngine in one process.
 
-    `reference` builds the frozen reference policy on first use; recipes without one never call it.
+    `reference` builds the frozen reference policy on first use; recipes without one never call it. `teacher` is the
+    policy that the student learns from.
     """
 
     def __init__(self, policy: Policy, objective: Objective, sampling: SamplingOptions, optimizer: OptimizerSpec, *,
                  seed: int, critic: tuple[OptimizerSpec, int] | None = None,
-                 reference: Callable[[], Policy] | None = None):
+                 reference: Callable[[], Policy] | None = None, teacher: Policy | None = None):
         self.policy, self.sampling, self.seed = policy, sampling, seed
         self.version = 0
         self.math = TorchMath(policy.device)
-        self._load_reference, self._reference = reference, None
+        self._load_reference, self._reference, self._teacher = reference, None, teacher
         self._trainer = PolicyTrainer(policy, Stepper(policy, optimizer), prepare(objective), sampling, self.math)
         self._critic = None
         if critic is not None:
@@ -57,7 +58,7 @@ class LocalEngine:
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, Tensor]:
         """See TrainEngine. Before an update, `old` is the current policy."""
-        who = self.reference() if policy == "ref" else self.policy
+        who = self.reference() if policy == "ref" else self._teacher if policy == "teacher" else self.policy
         asked = {name: name if policy == "current" else LOGP for name in wants}
         other = self.reference() if "kl_exact" in asked.values() else None
         found = measured(rows, cutting, lambda piece: forward(

@@ -23,6 +23,12 @@ class HubTokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         return tuple(self._core.encode(text, add_special_tokens=True).ids)
 
+    def reply(self, text: str) -> tuple[int, ...]:
+        """The tokenizer's own end token ends it, else the first of those that config.json names."""
+        own = self._inner.eos_token_id
+        end = own if own in self.eos else min(self.eos)
+        return (*self._core.encode(text, add_special_tokens=False).ids, end)
+
     def chat(self, messages: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
         """Through the model's own chat template; RecipeError RL407 where it has none."""
         if not self.chats:

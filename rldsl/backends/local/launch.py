@@ -14,44 +14,39 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
-from rldsl.compiler.graph import REFERENCE_WEIGHTS
+from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.environments.tasks import Columns, load_task
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
-from rldsl.runtime.prompts import Prompts, prompts
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
+from .capability import apart
+from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
-MACHINE, LOCK = "machine.json", "training.lock"
+MACHINE = "machine.json"
 SCORERS, SCORER_MEMORY = 2, 4 * 2**30
 """Scoring processes, and the address space each may use in bytes."""
 
 
 @dataclass(frozen=True)
-class Model:
-    """A loaded policy and how its prompts become tokens."""
+class Roles:
+    """The frozen policies beside the trained one. Without a reference of its own, the run's beginning is one."""
 
-    policy: Policy
-    tokenizer: Any
-
-    def encode(self, text: str) -> tuple[int, ...]:
-        """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
-        if self.tokenizer.chats:
-            return self.tokenizer.chat([{"role": "user", "content": text}])
-        return self.tokenizer.encode(text)
+    reference: Policy | None
+    teacher: Policy | None
 
 
 @contextmanager
@@ -68,13 +63,11 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
-    model, named = Model(policy, tokenizer), _named_reference(plan, recipe, root, policy)
-    limit = _prompt_limit(recipe, policy)
-    data = _prompts(recipe, root, settings.data.train, "train", model, limit)
-    held_out = {t.name: _prompts(recipe, root, t.name, "held_out", model, limit, settings.evaluate.problems)
-                for t in settings.evaluate.tasks}
+    model = Model(policy, tokenizer)
+    data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
+    roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, model, folder, named)
+    engine = _engine(plan, recipe, model, folder, roles)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
@@ -83,12 +76,12 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         if resume:
             _restore(run, engine, found)
         else:
-            _tell_dropped(run, settings.data.train, limit)
+            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
-            _warm_start(recipe, root, model)
-            run.rollout = run.trainer = _engine(plan, recipe, model, folder, named)  # a critic copies the warm policy
+            warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
         yield run
 
 
@@ -107,17 +100,15 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = []
-    if recipe.schedule.choice.overlaps():
-        needs.append(f"`{recipe.schedule.name}` samples while it trains")
-    if not recipe.placement.choice.shared():
-        needs.append(f"`{recipe.placement.name}` keeps sampling and training apart")
+    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
+    if len(recipe.settings.model.teachers) > 1:
+        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights",
+            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
             fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
 
 
@@ -139,17 +130,23 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _prompt_limit(recipe: Recipe, policy: Policy) -> int:
-    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
-    room = context - recipe.sampling[0].choice.max_tokens
-    return min(recipe.settings.model.max_prompt or room, room)
-
-
-def _prompts(recipe: Recipe, root: Path, spec: str, split: str, model: Model, limit: int,
-             most: int | None = None) -> Prompts:
-    data = recipe.settings.data
-    task = load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, data.answer, data.template), root=root)
-    return prompts(task, model.encode, limit, data.too_long, spec, most)
+def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Observe) -> Policy | None:
+    """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
+    if not plan.graph.readers(TEACHER_WEIGHTS):
+        return None
+    settings = recipe.settings.model
+    observe("doing", {"node": "load the teacher", "batch": 0})
+    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed, root=root)
+    if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
+        raise RecipeError([Diagnostic(
+            "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
+            f"{model.tokenizer.size} and {sorted(model.tokenizer.eos)}",
+            why="a token id is another text for each of them, so their log-probs are of different events",
+            fix="choose a teacher of the same model family")])
+    if settings.teacher_warm_start:
+        observe("doing", {"node": "supervised training of the teacher", "batch": 0})
+        warm_start(teacher, examples(recipe, root, model), settings.teacher_warm_start)
+    return teacher.requires_grad_(False)
 
 
 def _tell_dropped(run: Run, train: str, limit: int) -> None:
@@ -161,15 +158,6 @@ def _tell_dropped(run: Run, train: str, limit: int) -> None:
                 "RL408", f"{data.dropped} of {data.dropped + len(data)} prompts of {name} are left out: they are "
                 f"longer than {limit} tokens", severity="warning", why="data { too_long: drop } says so",
                 fix="nothing to do, if these can be spared"))
-
-
-def _warm_start(recipe: Recipe, root: Path, model: Model) -> None:
-    data = recipe.settings.data
-    task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
-                     columns=Columns(data.prompt, data.answer, data.template))
-    end = (min(model.tokenizer.eos),)
-    examples = [(model.encode(p.prompt), (*model.tokenizer.encode(p.answer), *end)) for p in task]
-    warm_start(model.policy, examples, recipe.settings.model.warm_start)
 
 
 def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
@@ -186,7 +174,7 @@ def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> 
     return found.requires_grad_(False)
 
 
-def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, named: Policy | None) -> LocalEngine:
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
@@ -195,8 +183,8 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, named: Polic
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
-        if named is not None:
-            return named
+        if roles.reference is not None:
+            return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
         twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
@@ -204,7 +192,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, named: Polic
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference)
+                       reference=reference, teacher=roles.teacher)
 
 
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:

@@ -20,6 +20,10 @@ class Tokenizer(Protocol):
         """Ids of a raw prompt, with the model's beginning-of-sequence token where it has one."""
         ...
 
+    def reply(self, text: str) -> tuple[int, ...]:
+        """Ids of a whole response: nothing that begins a sequence, and the end token last."""
+        ...
+
     def chat(self, messages: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
         """Ids of a conversation (`role`, `content`) up to where the assistant speaks."""
         ...
@@ -50,6 +54,10 @@ class CharacterTokenizer:
                 "RL407", f"The toy tokenizer has no character {unknown.args[0]!r}.",
                 why="Toy models read printable ASCII and newlines only.",
                 fix="Choose plain-ASCII prompts for toy models, or a real model.")]) from None
+
+    def reply(self, text: str) -> tuple[int, ...]:
+        """Ids of `text` and the end; RecipeError RL407 as `encode`."""
+        return (*self.encode(text), *self.eos)
 
     def chat(self, messages: Sequence[Mapping[str, str]]) -> tuple[int, ...]:
         """The contents, one after another: toy models know no roles."""

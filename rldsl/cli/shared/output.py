@@ -30,10 +30,11 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def emit(args: Namespace, text: str = "", payload: Mapping[str, Any] | None = None,
-         diagnostics: Sequence[Diagnostic] = (), texts: Mapping[str, str] | None = None) -> int:
+         diagnostics: Sequence[Diagnostic] = (), texts: Mapping[str, str] | None = None, notes: bool = False) -> int:
     """Prints a result and what there is to say about it; the exit code that follows from the diagnostics. `texts`:
-    sources that are no files."""
+    sources that are no files. `notes` says what is legal and usual too, which most recipes have."""
     chosen = getattr(args, "format", "terminal")
+    diagnostics = [d for d in diagnostics if notes or d.severity != "info"]
     if chosen == "json":
         from rldsl.diagnostics.machine import as_json
         from rldsl.diagnostics.render import in_order

@@ -14,7 +14,9 @@ from rldsl.grammar.tree import Binary, Expr, Number
 from .report import Report
 from .values import choice
 
-REWARD_ROLES = (base.Source, base.Shaping, base.RewardFilter)
+REWARD_ROLES = (base.Source, base.Shaping, base.Wrapping, base.RewardFilter, base.FailureRule)
+UNWEIGHTED = (base.RewardFilter, base.FailureRule, base.Veto)
+"""What has no size of its own."""
 
 
 def terms(e: Expr, op: str) -> list[Expr]:
@@ -80,7 +82,7 @@ def _feedback(e: Expr, report: Report) -> dict[str, Any] | None:
     tree = _reward(e, report)
     if tree is None:
         return None
-    if not any(isinstance(n.choice, base.Source) for n in feedback_nodes(tree)):
+    if not any(isinstance(n.choice, (base.Source, base.Dense)) for n in feedback_nodes(tree)):
         report.add("RL203", "feedback needs a source of scores; shaping and filters are added to one", e.span,
                    "no source", fix="add a source, such as those that `rldsl axes feedback` lists first")
         return None
@@ -107,10 +109,10 @@ def _product(e: Expr, report: Report) -> Feedback | None:
     parts = [_reward(x, report) for x in operands if not isinstance(x, Number)]
     if None in parts:
         return None
-    filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, base.RewardFilter)]
+    filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, UNWEIGHTED)]
     for node in filters:
-        report.add("RL203", f"`{node.name}` removes responses and has no size that could be multiplied",
-                   node.span, "a filter, weighted", fix=f"add it: … + {node.name}")
+        report.add("RL203", f"`{node.name}` is no reward and has no size that could be multiplied",
+                   node.span, "weighted", fix=f"add it: … + {node.name}")
     if filters or not _plain(weights, report):
         return None
     whole = parts[0] if len(parts) == 1 else Product(tuple(parts))

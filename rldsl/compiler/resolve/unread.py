@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rldsl.algebra.expr import Const
+from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import KL_EXACT, LOGP_REF
+from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
+from rldsl.axes.base import Source
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
-from rldsl.compiler.recipe import Origin, Recipe
+from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 
 from .report import Report
 
@@ -35,18 +36,24 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     s = recipe.settings
     yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
                  "an advantage that learns a value function")
+    yield Reader("evaluate.tasks", lambda: any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback)),
+                 ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
-    yield Reader("model.reference", lambda: _reads_reference(recipe), ("gate", "feedback", "advantage"),
-                 "a KL to the reference policy")
+    yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
+    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
+                 ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for name in ("teachers", "teacher_warm_start"):
+        yield Reader(f"model.{name}", lambda: _reads(recipe, LOGP_TEACHER) and bool(s.model.teachers),
+                     ("gate", "feedback", "advantage"), "an advantage or a reward that reads a teacher in `teachers`")
 
 
-def _reads_reference(recipe: Recipe) -> bool:
+def _reads(recipe: Recipe, *quantities: Var) -> bool:
     ratio = recipe.ratio.choice.ratio() or Const(1.0)  # whether a gate can do without one is another rule's question
     read = {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
-    return bool(read & {LOGP_REF.name, KL_EXACT.name})
+    return bool(read & {v.name for v in quantities})
 
 
 def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from rldsl.axes import discover
 from rldsl.axes.base import Source
 from rldsl.axes.choice import Choice
-from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies
+from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies, TermName
 from rldsl.compiler.recipe import Node
 from rldsl.compiler.settings import RecipeName, hints
 from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
@@ -43,7 +43,7 @@ def _fits(e: Expr, base: Any, marks: tuple) -> bool:
         return isinstance(e, ListExpr)
     if is_choice(base):
         return leaf_name(e) is not None and discover.find(base.axis, leaf_name(e)) is not None
-    names_recipe = any(isinstance(m, RecipeName) for m in marks)
+    names_recipe = any(isinstance(m, (RecipeName, TermName)) for m in marks)
     match e:
         case Constant(None):
             return base is type(None)
@@ -98,8 +98,9 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
 def _number(e: Number, base: type, marks: tuple, hint: Any, name: str, report: Report) -> Any:
     if e.kind not in kinds(marks):
         wanted = UNIT_EXAMPLES.get(unit(marks))
+        instead = f"write {e.value:g}" if e.kind == "percent" and base is float else "write it without this unit"
         report.add("RL203", f"`{name}` is {expected(hint)}, not {KINDS[e.kind]}", e.span, "wrong unit",
-                   fix=f"write the unit: {wanted}" if wanted else "write it without this unit")
+                   fix=f"write the unit: {wanted}" if wanted else instead)
         return INVALID
     if base is int and e.value != int(e.value):
         report.add("RL203", f"`{name}` is {expected(hint)}", e.span, "not a whole number",
@@ -143,6 +144,11 @@ def _policies(e: Binary, name: str, report: Report) -> Any:
     return Policies(*sides) if len(sides) == 2 else INVALID
 
 
+FORMS = {"sampling": "SAMPLER | STAGE", "advantage": "ESTIMATOR | STAGE",
+         "gate": "GATE + REGULARISER, each with its strength in its own brackets",
+         "distribution": "TERM + TERM"}
+"""How the choices of an axis are joined, where there can be several."""
+
 # ── a choice and its arguments ───────────────────────────────────────────────────────────────────────
 
 def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], report: Report,
@@ -153,8 +159,7 @@ def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], re
     """
     name = leaf_name(e)
     if name is None:
-        report.add("RL203", f"{axis} is a choice, not {describe(e)}", e.span, "no choice",
-                   fix=did_you_mean("", discover.names(axis)))
+        _no_choice(e, axis, report)
         return None
     cls = discover.find(axis, name)
     if cls is None:
@@ -165,6 +170,14 @@ def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], re
         _wrong_role(name, axis, cls, role, e.span, report)
     node = construct(cls, e.args if isinstance(e, Call) else (), e.span, f"{place or axis}.{name}", report)
     return node if fits else None
+
+
+def _no_choice(e: Expr, axis: str, report: Report) -> None:
+    if isinstance(e, Binary) and axis in FORMS:
+        report.add("RL203", f"`{e.op}` joins nothing on {axis}", e.span, "no choice", fix=f"write {FORMS[axis]}")
+    else:
+        report.add("RL203", f"{axis} is a choice, not {describe(e)}", e.span, "no choice",
+                   fix=did_you_mean("", discover.names(axis)))
 
 
 def _wrong_role(name: str, axis: str, cls: type[Choice], role: Any, span: Span, report: Report) -> None:
@@ -204,7 +217,9 @@ def _holds_together(node: Node, shown: str, report: Report) -> bool:
     """Whether a choice's parameters fit one another (RL204) and all that were written are read (RL208)."""
     broken = {name.removesuffix("_"): text for name, text in node.choice.check().items()}
     for name, text in broken.items():
-        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds")
+        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds",
+                   why="the parameters of a choice bound one another",
+                   fix=f"change `{name}`, or the parameter that it is measured by")
     unread = {name.removesuffix("_"): text for name, text in node.choice.unread().items()}
     written = unread.keys() & node.spans.keys()
     for name in sorted(written):

@@ -13,7 +13,7 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, FRESH_DATA, MULTIPLIES_
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, place, proximal, said, stale, updates
+from ..facts import giving, names, place, proximal, said, sampler, stale, updates
 from ..recipe import Node, Recipe
 
 CODE = "RL311"
@@ -24,7 +24,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in giving(recipe, ASSERTS_FRESH):
         if stale(recipe):
             yield _lagging(recipe, node)
-        if recipe.ratio.choice.ratio() is None and updates(recipe) > 1 and not proximal(recipe):
+        sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
+        if sampled and recipe.ratio.choice.ratio() is None and updates(recipe) > 1 and not proximal(recipe):
             yield _repeated(recipe, node)
 
 

@@ -21,7 +21,8 @@ CODE = "RL327"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding."""
     prompts, cuts = recipe.settings.data.prompts, recipe.settings.optim.updates_per_batch
-    if prompts is None or prompts % cuts == 0 or recipe.sampling[1:]:
+    if prompts is None or prompts % cuts == 0 or any(
+            n.choice.keeps() is not None for n in recipe.sampling[1:]):
         return
     n = sampler(recipe).siblings()
     yield clash(

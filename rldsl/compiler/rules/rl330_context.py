@@ -7,15 +7,13 @@ Source: the length limits of the model's own configuration (`max_position_embedd
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rldsl.axes.traits import LENGTH_LIMIT
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, place, sampler
+from ..facts import giving, model_facts, place, sampler
 from ..recipe import Recipe
-from ..resolve.load import project_root
 from ..shapes import context_of
 
 CODE = "RL330"
@@ -46,9 +44,7 @@ def _context(recipe: Recipe) -> tuple[int, str, str] | None:
     model = recipe.settings.model
     if model.context is not None:
         return model.context, "this recipe (model.context)", "model.context"
-    folders = (project_root(Path(recipe.file)), Path())
-    known = (context_of(model.policy, folder) for folder in folders) if model.policy is not None else ()
-    found = next((k for k in known if k), None)
+    found = model_facts(recipe, context_of)
     return (*found, "model.policy") if found else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import Place, clash
-from ..facts import plural, said
+from ..facts import devices, plural, said
 from ..recipe import Recipe
 
 CODE = "RL401"
@@ -42,12 +42,6 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             yield _misfit(recipe, role, have, settings, need)
 
 
-def devices(recipe: Recipe) -> int | None:
-    """GPUs of the cluster, or None where the recipe does not say."""
-    cluster = recipe.settings.cluster
-    return None if cluster.nodes is None or cluster.gpus_per_node is None else cluster.nodes * cluster.gpus_per_node
-
-
 def _product(recipe: Recipe, settings: tuple[str, ...]) -> int:
     out = 1
     for name in settings:
@@ -63,13 +57,14 @@ def _size(recipe: Recipe) -> list[Place]:
 
 def _too_many(recipe: Recipe, pools: dict[str, int], total: int) -> Diagnostic:
     asked = sum(pools.values())
+    lower = f"Lower the roles to {total} in all, or write" if total >= len(pools) else "Write"
     return clash(
         CODE, recipe, f"{said(recipe.placement)} asks for "
         f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the "
         f"cluster has {total}.",
         *((recipe.placement.where(role), f"the {role} role") for role in pools), *_size(recipe),
         why="Every role needs devices of its own, all at the same time.",
-        fix=f"Lower the roles to {total} in all, or write gpus_per_node: "
+        fix=f"{lower} gpus_per_node: "
             f"{-(-asked // recipe.settings.cluster.nodes)}.")
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE
+from rldsl.algebra.expr import GROUP, PAIR, RESPONSE, TOKEN, UPDATE
 from rldsl.algebra.grain import grains
+from rldsl.algebra.variables import CHOSEN, GREEDY_REWARD
+from rldsl.axes.base import Gate
+from rldsl.axes.traits import GREEDY_BASELINE, STORED
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import mentions, reads, said, written
+from ..facts import mentions, reads, said, sampler, written
 from ..lower import provided
 from ..recipe import Node, Recipe
 
@@ -25,7 +28,8 @@ WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that reads what nobody writes."""
     for node in recipe.nodes():
-        unknown = [name for name in sorted(reads(recipe, node)) if not provided(name)]
+        unknown = [name for name in sorted(reads(recipe, node)) if not provided(name, sampler(recipe))
+                   and not _explained(node, name)]
         missing = [f"`{name}`" for name in unknown if mentions(recipe, node, name)]
         missing += [f"{unit}s" for unit in sorted(_units(recipe, node))]
         if missing:
@@ -39,4 +43,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 def _units(recipe: Recipe, node: Node) -> set[str]:
     own = {g for e in written(recipe, node) for g in grains(e)}
     ratio = set() if node is recipe.ratio else {g for e in written(recipe, recipe.ratio) for g in grains(e)}
-    return own - ratio - WHOLE
+    judged = {PAIR} if isinstance(node.choice, Gate) else set()
+    return own - ratio - WHOLE - sampler(recipe).divides() - judged
+
+
+def _explained(node: Node, name: str) -> bool:
+    """Whether another rule says better what is missing: what gives the trait, or responses for a preference gate."""
+    trait = {GREEDY_REWARD.name: GREEDY_BASELINE, CHOSEN.name: STORED}.get(name)
+    return trait in node.choice.needs or (name == CHOSEN.name and isinstance(node.choice, Gate))

@@ -20,7 +20,7 @@ CODE = "RL506"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each stage without a bound."""
     for node in recipe.sampling[1:]:
-        if node.choice.rounds() is None:
+        if node.choice.keeps() is not None and node.choice.rounds() is None:
             yield clash(
                 CODE, recipe, f"{said(node)} refills the batch without a bound on its rounds.",
                 (node.where("max_rounds"), "no max_rounds"),

@@ -33,14 +33,28 @@ def load_toy(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
     def build(index: int) -> Problem:
         number = part.number(index)
         prompt, answer = space.problem(number)
-        row = {"prompt": prompt, "answer": answer, "toy": spec.name}
+        row = {"prompt": prompt, "answer": answer, "toy": spec.name, **_judged(space, number, answer)}
         return Problem(f"toy:{spec.name}#{number}", *read(row), row)
 
     try:
         build(0)
     except RowError as error:
-        raise unreadable(spec, f"'{spec.text}': {error}", "its columns are prompt and answer") from None
+        raise unreadable(spec, f"'{spec.text}': {error}",
+                         "its columns are prompt, answer, chosen, rejected, response and label") from None
     return Task(spec.text, split, part.size(), True, build)
+
+
+def _judged(space: Space, number: int, answer: str) -> dict[str, str | bool]:
+    """Stored responses: the answer and a near miss as a pair, and one of the two with its label."""
+    wrong, good = _near_miss(space, number, answer), number % 2 == 0
+    return {"chosen": answer, "rejected": wrong, "response": answer if good else wrong, "label": good}
+
+
+def _near_miss(space: Space, number: int, answer: str) -> str:
+    """The answer up to some place, where it breaks off with a character that only a later problem's answer has."""
+    at, later = number % len(answer), (space.problem((number + k) % space.count())[1] for k in range(1, space.count()))
+    strange = (c for other in later for c in other if c not in answer)
+    return answer[:at] + next(strange, answer)
 
 
 def _space(spec: TaskSpec) -> Space:

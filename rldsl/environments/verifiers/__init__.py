@@ -2,7 +2,7 @@
 
 A wrong or missing answer in the text scores 0. What makes scoring itself impossible (a reference answer that
 is no number, a pattern that is no regular expression) raises ValueError: a failure is not a score. `math` and
-`task` need heavy packages and are imported when they are first named.
+`task` need heavy packages; these two and `execute` are imported when they are first named.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from .number import numeric
-from .text import exact, regex
+from .text import exact, regex, similarity
 from .values import json
 
-__all__ = ["exact", "json", "math", "numeric", "regex", "task"]
+__all__ = ["execute", "exact", "json", "math", "numeric", "regex", "similarity", "task"]
 
-LAZY = {"math": "math_answer", "task": "own"}
+LAZY = {"math": "math_answer", "task": "own", "execute": "program"}
 
 
 def __getattr__(name: str) -> Any:

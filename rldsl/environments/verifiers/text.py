@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 from typing import Any
 
 from .extract import compiled, extract
@@ -26,3 +27,9 @@ def regex(text: str, answer: str, metadata: Mapping[str, Any], *, pattern: str,
 
 
 _extract = extract
+
+
+def similarity(text: str, answer: str, metadata: Mapping[str, Any], *, extract: str = "all") -> float:
+    """2·M/T: M characters in matching blocks, T characters of both texts; 0 where nothing is extracted."""
+    found = _extract(text, extract)
+    return 0.0 if found is None else SequenceMatcher(None, found, answer, autojunk=False).ratio()

@@ -126,7 +126,12 @@ def test_explain_as_json(project, capsys, args):
 
 def test_axes_lists_the_vocabulary(capsys):
     assert main(["axes", "gate", "--format", "json"]) == 0
-    names = [c["name"] for c in json.loads(capsys.readouterr().out)["axes"]["gate"]]
+    found = json.loads(capsys.readouterr().out)["axes"]["gate"]
+    names = [c["name"] for c in found]
+    runs = {c["name"]: c["backends"]["local"] for c in found}
+    assert runs["clip"] == {"runs": "yes", "beside": [], "lacks": []}
+    assert runs["dpo"] == {"runs": "yes", "beside": ["`offline`"], "lacks": []}
+    assert runs["step_dpo"]["runs"] == "no" and "steps" in runs["step_dpo"]["lacks"][0]
     assert "clip" in names and names == sorted(names)
     assert main(["axes", "gat"]) == 1
     assert "`gate`" in capsys.readouterr().err

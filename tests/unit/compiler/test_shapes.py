@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.compiler.device_memory import device_size
 from rldsl.compiler.memory import amount
-from rldsl.compiler.shapes import shape
+from rldsl.compiler.shapes import experts_of, shape
 
 HERE = Path(".")
 
@@ -38,3 +39,20 @@ def test_what_is_not_known_is_none(tmp_path, text):
 
 def test_amounts_are_written_in_the_largest_unit():
     assert [amount(n) for n in (0, 999, 2_070_000, 65.5e9, 1.6e12)] == ["0 B", "999 B", "2.07 MB", "65.5 GB", "1.6 TB"]
+
+
+@pytest.mark.parametrize("word", ["num_experts", "num_local_experts", "n_routed_experts"])
+def test_experts_are_read_from_each_familys_word(tmp_path, word):
+    (tmp_path / "config.json").write_text(json.dumps({word: 16, "hidden_size": 64}))
+    assert experts_of(".", tmp_path) == 16 and shape(".", tmp_path) is None
+
+
+def test_a_dense_model_and_an_unknown_one_have_no_experts():
+    assert [experts_of(m, HERE) for m in ("toy:llama-2x64", "Qwen/Qwen2.5-7B", "nobody/knows", "a/Mixtral-8x7B")] == [
+        0, 0, 0, 8]
+
+
+@pytest.mark.parametrize("gpu, gib", [("H800-80GB", 80), ("H200 141 GB", 141), ("T4-16GiB", 16), ("L4", None),
+                                      (None, None)])
+def test_a_gpu_says_its_memory_in_its_name(gpu, gib):
+    assert device_size(gpu) == (None if gib is None else gib * 2**30)

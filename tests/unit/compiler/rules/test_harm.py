@@ -86,3 +86,46 @@ def test_rl505_responses_weigh_by_their_length():
               for reduction in ("token_mean", "response_mean", "sequence_mean")}
     assert losses == {"token_mean": pytest.approx(2 / 6), "response_mean": pytest.approx(0.0),
                       "sequence_mean": pytest.approx(0.0)}
+
+
+def test_rl315_per_token_and_per_response_are_other_weights():
+    batch = [row(1.0, 1.0, reward=1.0, logp_rollout=[-1.0 - math.log(1.5)] * 2)]
+    several = dict(ratio="sequence(current / old)", reduction="sequence_mean")
+    found = [probe_of(batch, distribution=f"tis(9, grain: {grain})", **several)["responses"][0]["correction"]
+             for grain in ("token", "product", "geometric")]
+    assert found == [pytest.approx([x] * 2) for x in (1.5, 2.25, 1.5)]
+
+
+def penalised(estimator):
+    """d penalty / d z of the first answer's logit, over samples that show the current policy's own frequencies; the
+    reference finds both answers equally likely."""
+    rows = [row(1.0, reward=0.0, prompt=f"p{i}", logp_current=[math.log(NOW[a])], logp_old=[math.log(NOW[a])],
+                logp_ref=[math.log(OLD[a])]) for i, a in enumerate([0] * 8 + [1] * 2)]
+    out = probe_of(rows, ratio="none", gate=f"none + kl(1, estimator: {estimator})",
+                   sampling="single(max_tokens: 1)")
+    steps = [1 - NOW[0]] * 8 + [-NOW[0]] * 2
+    return sum(r["gradient"][0] * step for r, step in zip(out["responses"], steps, strict=True))
+
+
+def test_rl518_the_value_is_right_and_the_gradient_is_zero():
+    slope_of_kl = TRUE * (math.log(NOW[0] / OLD[0]) - math.log(NOW[1] / OLD[1]))
+    assert penalised("k1") == pytest.approx(0.0, abs=1e-12)
+    assert penalised("k2") == pytest.approx(slope_of_kl)
+
+
+def test_rl507_solved_groups_make_the_step_smaller():
+    open_group = [row(1.0, reward=r, prompt="a") for r in (1.0, 0.0)]
+    solved = [row(1.0, reward=1.0, prompt=f"b{i}") for i in range(3) for _ in range(2)]
+    several = dict(sampling="group(2, max_tokens: 1)", advantage="group_mean")
+    steps = {rule: probe_of(open_group + solved, reduction=f"token_mean(uniform_groups: {rule})", **several)
+             ["responses"][0]["gradient"][0] for rule in ("count", "exclude")}
+    assert steps["exclude"] == pytest.approx(4 * steps["count"])
+
+
+def test_rl508_a_hard_prompt_weighs_more():
+    hard, even = ([row(1.0, reward=float(i < right), prompt=str(right)) for i in range(8)] for right in (1, 4))
+    several = dict(sampling="group(8, max_tokens: 1)")
+    divided = probe_of(hard + even, advantage="group_norm(eps: 0)", **several)["responses"]
+    plain = probe_of(hard + even, advantage="group_mean", **several)["responses"]
+    gain = [d["advantage"][0] / p["advantage"][0] for d, p in zip(divided, plain, strict=True)]
+    assert gain[0] / gain[8] == pytest.approx(1.512, abs=1e-3)

@@ -10,6 +10,9 @@ from rldsl.compiler.resolve import resolve, sources
 from .sample_choices import sample_choices  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("sample_choices")
+SEQUENCE = "ratio = sequence(current / old)\ngate = clip(3e-4)\nreduction = response_mean"
+NOTES = {"RL507", "RL508"}
+QWEN = 'distribution = tis(2.0)\nmodel.policy = "Qwen/Qwen2.5-7B"\n'
 LAGGED = "system = one_step_off on disaggregated(rollout: 1, train: 1)"
 
 
@@ -65,6 +68,9 @@ CASES = [
     Case("RL314", "advantage", "gae",
          "sampling = single(max_tokens: 4)\nadvantage = batch_mean\nratio = sequence(current / old)\n"
          "gate = clip(3e-4)\nreduction = response_mean"),
+    Case("RL315", "distribution", "mis(0.5..2.0)", SEQUENCE),
+    Case("RL315", "ratio", "sequence(current / old)",
+         "distribution = mis(0.5..2.0)\ngate = clip(3e-4)\nreduction = response_mean"),
     Case("RL320", "feedback.max", "8", "feedback = verify(exact) + overlong(max: 4, buffer: 2)"),
     Case("RL320", "sampling.max_tokens", "3", "feedback = verify(exact) + overlong(max: 4, buffer: 2)"),
     Case("RL323", "ratio", "none", "optim.updates_per_batch = 1"),
@@ -72,6 +78,9 @@ CASES = [
          "ratio"),
     Case("RL324", "feedback", "verify(exact) + drop_truncated + drop_truncated(from_group: true)",
          marked="drop_truncated(from_group: true)"),
+    Case("RL326", "advantage", "decoupled(lambda: 1)"),
+    Case("RL326", "feedback", "verify(exact)",
+         "feedback = verify(exact) + overlong(max: 6, buffer: 2)\nadvantage = decoupled(lambda: 1)"),
     Case("RL327", "optim.updates_per_batch", "5"),
     Case("RL327", "data.prompts", "33"),
     Case("RL330", "sampling.max_tokens", "512"),
@@ -83,20 +92,33 @@ CASES = [
          "distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, gpu: \"H800-80GB\", tensor: 4 }"),
     Case("RL401", "system", "sync on disaggregated(rollout: 7, train: 4)",
          "distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, gpu: \"H800-80GB\" }", "7"),
+    Case("RL402", "cluster.tensor", "8", QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
+    Case("RL402", "model.policy", '"Qwen/Qwen2.5-7B"',
+         'distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, tensor: 8 }\n'
+         'model.policy = "owner/unknown"'),
+    Case("RL403", "cluster.gpu", '"T4-8GB"', QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
+    Case("RL404", "cluster.host_memory", "64GB", QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
     Case("RL501", "optim.updates_per_batch", "1"),
     Case("RL501", "gate", "clip(0.1) + entropy(0.01)", "gate = none\noptim.updates_per_batch = 1", "clip(0.1)"),
     Case("RL502", "gate.low", "0.2", "ratio = sequence(current / old)\nreduction = sequence_mean\ngate = clip(3e-4)"),
     Case("RL502", "gate", "clip(3e-4, high: 4e-4)", marked="3e-4"),
     Case("RL503", "cluster.nodes", "2"),
+    Case("RL504", "model.policy", '"owner/Qwen3-30B-A3B"', QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
     Case("RL505", "reduction", "token_mean",
          "ratio = sequence(current / old)\nreduction = sequence_mean\ngate = clip(3e-4)"),
     Case("RL506", "sampling", "group(8, max_tokens: 4) | keep(mixed)", marked="keep(mixed)"),
     Case("RL506", "sampling.max_rounds", "none", "sampling = group(8, max_tokens: 4) | keep(mixed, max_rounds: 3)"),
+    Case("RL507", "reduction.uniform_groups", "count", "reduction = token_mean(uniform_groups: exclude)"),
+    Case("RL508", "advantage", "group_norm", "advantage = group_mean"),
+    Case("RL511", "evidence.seeds", "1"),
     Case("RL513", "sampling.temperature", "0.7"),
     Case("RL517", "distribution", "max_lag(2) + tis(2.0)",
          "distribution = max_lag(2)\ngate = clip(0.2) + kl(0.1, to: old)\n" + LAGGED, "tis(2.0)"),
     Case("RL517", "ratio", "token(current / old)",
          "distribution = max_lag(2)\nratio = token(current / rollout)\n" + LAGGED),
+    Case("RL518", "gate", "clip(0.2) + kl(0.1, estimator: k1)", marked="k1"),
+    Case("RL521", "sampling", "group(8, max_tokens: 6) | keep(mixed, max_rounds: 3)",
+         'feedback = verify(exact) + verify(regex, pattern: "[a-k]")', "keep(mixed, max_rounds: 3)"),
 ]
 IDS = [f"{c.code} {c.path} = {c.value}" for c in CASES]
 every = pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -190,4 +212,4 @@ def test_every_finding_says_all_it_should(case, tmp_path):
     assert all(label.text for label in found.labels)
     assert sum(label.primary for label in found.labels) == 1
     mild = case.code.startswith("RL5") or (case.code, case.path) == ("RL312", "sampling.top_k")
-    assert found.severity == ("warning" if mild else "error")
+    assert found.severity == ("info" if case.code in NOTES else "warning" if mild else "error")

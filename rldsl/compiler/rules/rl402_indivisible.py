@@ -1,0 +1,59 @@
+"""RL402: heads, layers or experts of the model that the layout cannot divide.
+
+Tensor parallelism gives each rank whole attention heads. Key/value heads are divided, or copied where there are fewer
+of them than ranks. Pipeline parallelism gives each stage as many layers, expert parallelism each rank as many experts.
+A vocabulary is padded by the engines, so it divides always.
+Source: Megatron-LM (arXiv:2104.04473), section 2; vLLM's parallel layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.diagnostics import Diagnostic
+
+from ..clash import clash
+from ..facts import model_facts
+from ..recipe import Recipe
+from ..shapes import Shape, experts_of, shape
+
+CODE = "RL402"
+OFFERED = 4
+"""Legal sizes that a fix names."""
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """One finding for each setting of the layout; a model whose shape is not known refuses nothing."""
+    if recipe.settings.cluster.where == "local":
+        return
+    for setting, what, number in _divided(model_facts(recipe, shape), model_facts(recipe, experts_of)):
+        size = getattr(recipe.settings.cluster, setting)
+        if not fits(what, number, size):
+            yield _indivisible(recipe, setting, what, number)
+
+
+def _divided(found: Shape | None, experts: int | None) -> Iterator[tuple[str, str, int]]:
+    for setting in ("tensor", "rollout_tensor") if found else ():
+        yield setting, "attention heads", found.heads
+        yield setting, "key/value heads", found.kv_heads
+    if found:
+        yield "pipeline", "layers", found.layers
+    if experts:
+        yield "expert", "experts", experts
+
+
+def fits(what: str, number: int, size: int) -> bool:
+    """Whether so many can be divided over a layout of this size; key/value heads may also be copied."""
+    return number % size == 0 or (what == "key/value heads" and size % number == 0)
+
+
+def _indivisible(recipe: Recipe, setting: str, what: str, number: int) -> Diagnostic:
+    size = getattr(recipe.settings.cluster, setting)
+    legal = [n for n in range(1, max(number, size) + 1) if fits(what, number, n)]
+    near = sorted(sorted(legal, key=lambda n: abs(n - size))[:OFFERED])
+    return clash(
+        CODE, recipe, f"{recipe.settings.model.policy} has {number} {what}, which {setting} {size} does not divide.",
+        (recipe.where(f"cluster.{setting}"), f"{setting} {size}"),
+        (recipe.where("model.policy"), f"{number} {what}"),
+        why="Every rank holds whole heads, layers or experts, and all ranks hold equally many.",
+        fix=f"Write {setting}: {' or '.join(map(str, near))}.")

@@ -1,0 +1,47 @@
+"""RL403: a phase that needs more memory than its device has, however it is laid out.
+
+The counts are lower bounds: fully sharded training, the cache of one response, nothing for activations. A GPU or model
+whose size is not known refuses nothing.
+Source: ZeRO (arXiv:1910.02054), section 3.1, for weights, gradients and optimizer; the rest is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rldsl.diagnostics import Diagnostic
+
+from ..clash import clash
+from ..device_memory import Phase, device_size, phases
+from ..memory import amount
+from ..recipe import Recipe
+
+CODE = "RL403"
+
+
+def check(recipe: Recipe) -> Iterator[Diagnostic]:
+    """One finding with the table of all phases, where one of them is too large."""
+    size, found = device_size(recipe.settings.cluster.gpu), list(phases(recipe))
+    if size is None or not any(p.total > size for p in found):
+        return
+    largest = max(found, key=lambda p: p.total)
+    settings = ("cluster.rollout_tensor",) if largest.role == "rollout" else ("cluster.nodes", "cluster.gpus_per_node")
+    written = [s for s in settings if any(step.span for step in recipe.origins.get(s, ()))]
+    yield clash(
+        CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
+        f"device, and it has {amount(size)}.",
+        (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
+        *((recipe.where(s), "over these devices") for s in written),
+        why="; ".join(_row(p, size) for p in found) + ".",
+        fix=_fix(largest))
+
+
+def _row(phase: Phase, size: int) -> str:
+    parts = " + ".join(f"{what} {amount(n)}" for what, n in phase.parts.items())
+    return f"{phase.name}: {parts} = {amount(phase.total)}{' (too much)' if phase.total > size else ''}"
+
+
+def _fix(phase: Phase) -> str:
+    if phase.role == "rollout":
+        return "Write a larger rollout_tensor, a shorter max_tokens, or a smaller model."
+    return "Use more devices (nodes, gpus_per_node), an optimizer with fewer states, or a smaller model."
