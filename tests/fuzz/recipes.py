@@ -19,7 +19,7 @@ SOUND = {
     "ratio": "token(current / old)", "gate": "clip(0.2)", "reduction": "token_mean", "distribution": "on_policy",
     "system": "sync on colocated",
 }
-TASKS = ("toy:largest(length=2)", "toy:reverse", "toy:copy")
+TASKS = ("toy:largest?length=3", "toy:reverse", "toy:copy")
 SAMPLED = {"max_tokens": "4"}
 """Parameters that are held small, or mean something of this machine."""
 BY_EXAMPLE = 0.4
@@ -102,7 +102,7 @@ TEACHERS = ', teachers: ["toy:llama-1x16"]'
 OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
 OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
 CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
-EVALUATE = 'evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }'
+EVALUATE = 'evaluate { "toy:largest?length=3", samples: 1, every: 2, problems: 4 }'
 
 
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:

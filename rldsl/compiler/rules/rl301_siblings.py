@@ -34,11 +34,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 (place(source, SIBLINGS), "1 response to each prompt"),
                 why="A response is compared with its siblings: alone it equals their mean, so its advantage "
                     "is 0 for ever.",
-                fix=f"{remedy(recipe)}, or choose an advantage that takes one response: {_alternatives(recipe)}.")
+                fix=f"{remedy(recipe)}{_alternatives(recipe)}.")
 
 
 def _alternatives(recipe: Recipe) -> str:
-    """The estimators that this recipe compiles with, as they are called without arguments."""
+    """The estimators that this recipe compiles with, as they are called without arguments; nothing without any."""
     from ..check import check as check_all  # it imports the rules
 
     found = []
@@ -47,9 +47,9 @@ def _alternatives(recipe: Recipe) -> str:
         if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)) or SIBLINGS in cls().needs:
             continue
         other = replace(recipe, advantage=(Node(cls(), recipe.advantage[0].span),))
-        if not any(d.severity == "error" for d in check_all(other)):
+        if not needing(other, SIBLINGS) and not any(d.severity == "error" for d in check_all(other)):
             found.append(f"`{name}`")
-    return ", ".join(found)
+    return f", or choose an advantage that takes one response: {', '.join(found)}" if found else ""
 
 
 def remedy(recipe: Recipe) -> str:
