@@ -255,7 +255,7 @@ def _std(x: list[float], fewer: int) -> float:
     if len(x) <= fewer or max(x) - min(x) <= ROUNDING * max(map(abs, x)):
         return 0.0
     m = _mean(x)
-    return math.sqrt(_sum([(v - m) ** 2 for v in x]) / (len(x) - fewer))
+    return math.hypot(*(v - m for v in x)) / math.sqrt(len(x) - fewer)  # squares of large numbers overflow
 
 
 REDUCTIONS: dict[str, Callable[[list[float]], float]] = {

@@ -303,6 +303,8 @@ def following(x: Operand, fill: Operand = 0.0, over: str = RESPONSE) -> Expr:
     return Shift(lift(x), lift(fill), over)
 
 
-def ratio_of(log_ratio: Operand) -> Expr:
-    """exp of a log-ratio, bounded to ±20 first (value saturates, gradient is zero beyond)."""
-    return exp(clip(log_ratio, -LOG_RATIO_BOUND, LOG_RATIO_BOUND))
+def ratio_of(log_ratio: Operand, high: float | None = LOG_RATIO_BOUND) -> Expr:
+    """exp of a log-ratio held in [−20, high] first (value saturates, gradient is zero beyond); None: free above."""
+    if high is None:
+        return exp(where(lt(log_ratio, -LOG_RATIO_BOUND), -LOG_RATIO_BOUND, log_ratio))
+    return exp(clip(log_ratio, -LOG_RATIO_BOUND, high))

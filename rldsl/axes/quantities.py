@@ -22,12 +22,14 @@ from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT
 from .types import Policies
 
 
-def kl_estimate(d: Expr, estimator: str) -> Expr:
+def kl_estimate(d: Expr, estimator: str, cap: float | None = None) -> Expr:
     """A KL from the sampled token, `d` = log π − log π_ref: k1 d, k2 d²/2, k3 e^−d − 1 + d (the exponent bounded).
 
+    With a `cap` the estimate is held in ±cap.
     Source: Schulman, "Approximating KL divergence" (2020).
     """
-    return {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
+    kl = {"k1": lambda: d, "k2": lambda: d * d / 2, "k3": lambda: ratio_of(-d) - 1 + d}[estimator]()
+    return kl if cap is None else clip(kl, -cap, cap)
 
 
 def log_ratio(pair: Policies) -> Expr:

@@ -43,5 +43,6 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError([at("RL407", f"{path} cannot be read: {error}", None,
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise RecipeError([at("RL407", f"{path} cannot be read: {reason}", None,
                               fix="give a JSON file in UTF-8")]) from None

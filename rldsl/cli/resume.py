@@ -20,8 +20,9 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.compiler.plan import read_plan
     from rldsl.diagnostics import Diagnostic
     from rldsl.runtime.errors import RunError
+    from rldsl.runtime.folder import PLAN, PROJECT
 
-    from .shared.session import PLAN, PROJECT, train
+    from .shared.session import train
 
     folder: Path = args.folder
     for piece in (PLAN, PROJECT):

@@ -31,9 +31,10 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.compiler.plan import read_plan, write_plan
     from rldsl.compiler.settings import missing_for_run
     from rldsl.runtime.errors import RunError
+    from rldsl.runtime.folder import PLAN, PROJECT
 
     from .shared.output import emit
-    from .shared.session import PLAN, PROJECT, train, unwritable
+    from .shared.session import train, unwritable
 
     if args.seed is not None:
         args.sets = [*args.sets, f"seed={args.seed}"]

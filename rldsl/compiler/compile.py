@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ def compile_recipe(recipe: Recipe, *, profile: str | None = None, sets: Sequence
         fingerprints=vars(fingerprints(data)), resolved=resolved(recipe.settings), source=_text(recipe.file),
         rldsl=__version__)
     return plan, found
+
+
+def with_seed(plan: Plan, seed: int) -> Plan:
+    """The same plan with other random draws: what `--set seed=N` compiles to."""
+    data = {**plan.recipe, "seed": seed}
+    return replace(plan, recipe=data, seed=seed, fingerprints=vars(fingerprints(data)))
 
 
 def resolved(settings: Settings) -> dict[str, Any]:

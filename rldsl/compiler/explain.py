@@ -25,7 +25,8 @@ RATIOS = {RESPONSE: Var("ratio", RESPONSE, "s_i", "sᵢ", gradient=True), TURN: 
 TOKEN_RATIO = Var("ratio", "token", "r_t", "rₜ", gradient=True)
 COUNT = Var("N", UPDATE, "N", "N")
 TARGET = Var("value_target", "token", r"\hat V_t", "V̂ₜ")
-MODEL_ROLES = {"weights": "policy", "reference_weights": "reference", "critic_weights": "critic"}
+MODEL_ROLES = {"weights": "policy", "reference_weights": "reference", "critic_weights": "critic",
+               "teacher_weights": "teacher"}
 
 
 @dataclass(frozen=True)
@@ -148,5 +149,7 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
         if readers:
             source = {"policy": spec,
                       "critic": f"a copy of the policy with a value head ({recipe.settings.critic.init})",
-                      "reference": f"frozen, {recipe.settings.model.reference}"}[role]
+                      "reference": f"frozen, {recipe.settings.model.reference}",
+                      "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}"
+                      }[role]
             yield role, f"{source}; read by {', '.join(readers)}"

@@ -22,15 +22,9 @@ def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str,
 
 
 def _stated(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | None]:
+    if choice.axis == base.Reward.axis:
+        return _of_feedback(choice)
     match choice:
-        case base.Veto():
-            return {"factor on the sources' scores": choice.factor(INNER)}
-        case base.Wrapping():
-            return {"reward": choice.around(INNER)}
-        case base.Shaping():
-            return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
-        case base.RewardFilter():
-            return {"stays": choice.stays()}
         case base.SamplingStage():
             return {"keeps the group": choice.keeps(), "trains the token": choice.trains()}
     return _update(choice, ratio, live)
@@ -54,4 +48,17 @@ def _update(choice: Choice, ratio: Expr | None, live: Expr) -> dict[str, Expr | 
             return {"weight": choice.weight(live)}
         case base.Distribution():
             return {"correction": choice.correction(), "counts": choice.counts(), "stays": choice.stays()}
+    return {}
+
+
+def _of_feedback(choice: Choice) -> dict[str, Expr | None]:
+    match choice:
+        case base.Veto():
+            return {"factor on the sources' scores": choice.factor(INNER)}
+        case base.Wrapping():
+            return {"reward": choice.around(INNER)}
+        case base.Shaping():
+            return {"reward per response": choice.shape(), "reward per token": choice.per_token()}
+        case base.RewardFilter():
+            return {"stays": choice.stays()}
     return {}

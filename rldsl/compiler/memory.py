@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rldsl.axes.base import Optimizer
 
-from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, Graph
+from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, TEACHER_WEIGHTS, Graph
 from .recipe import Recipe
 from .shapes import Shape, shape
 
@@ -35,17 +35,29 @@ def estimate(recipe: Recipe, graph: Graph, dtype: str) -> Iterator[Fact]:
     if graph.readers(REFERENCE_WEIGHTS):
         reference = FLOAT32 * found.parameters
         yield "reference: weights", amount(reference)
+    teacher = _teachers(recipe, graph)
+    if teacher is None:
+        yield "teacher: weights", "unknown: nothing here says how large it is"
+    elif teacher:
+        yield "teacher: weights", amount(teacher)
     copy = COMPUTE[dtype] * found.parameters if dtype != "float32" else 0
     if copy:
         yield f"copy in {dtype} while it computes", amount(copy)
     cache = _cache(recipe, found, COMPUTE[dtype])
-    resting = policy + critic + reference + copy
+    resting = policy + critic + reference + (teacher or 0) + copy
     yield "while training, without activations", amount(resting)
     if cache is None:
         yield "key-value cache of one batch", "unknown: data.prompts is not set"
     else:
         yield "key-value cache of one batch, at full length", amount(cache)
         yield "while sampling", amount(resting + cache)
+
+
+def _teachers(recipe: Recipe, graph: Graph) -> int | None:
+    """Bytes of the teachers that are read, or None where a size is unknown."""
+    named = recipe.settings.model.teachers if graph.readers(TEACHER_WEIGHTS) else ()
+    found = [shape(spec, Path(recipe.file).parent) for spec in named]
+    return None if None in found else FLOAT32 * sum(s.parameters for s in found)
 
 
 def _trained(s: Shape, optimizer: Optimizer | None) -> int:

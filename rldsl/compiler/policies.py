@@ -18,6 +18,7 @@ POLICIES = {
     q.LOGP_OLD.name: ("old", "proximal: the snapshot that the batch's updates start from"),
     q.LOGP.name: ("current", "current: the policy that is being trained"),
     q.LOGP_REF.name: ("ref", "reference: frozen"),
+    q.LOGP_TEACHER.name: ("teacher", "teacher: frozen, scores the policy's own tokens"),
 }
 """{log-prob: (the policy's word in a recipe, its role)}."""
 OTHERS = {q.ENTROPY.name: "entropy of the current policy, over the vocabulary",
@@ -69,6 +70,8 @@ def _versions(name: str, recipe: Recipe) -> str:
         return "v" if lag == 0 else "any up to v" if lag is None else f"v−{lag} … v"
     if name == q.LOGP_REF.name:
         return f"fixed: {recipe.settings.model.reference}"
+    if name == q.LOGP_TEACHER.name:
+        return f"fixed: {', '.join(recipe.settings.model.teachers) or 'not named'}"
     if name == q.VALUE.name:
         return "the critic's own, at the batch's start"
     if name == q.LOGP_OLD.name:

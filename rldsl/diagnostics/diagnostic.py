@@ -54,5 +54,8 @@ def at(code: str, message: str, span: Span | None, label: str = "", *, also: tup
 
 
 def sentence(text: str) -> str:
-    """With a capital and a full stop; an empty text stays empty."""
-    return text and text[0].upper() + text[1:] + ("" if text[-1] in ".?!…" else ".")
+    """With a capital and a full stop, except that a path or a dotted name keeps its first letter; "" stays empty."""
+    if not text:
+        return text
+    name = any(c in text.split(maxsplit=1)[0][:-1] for c in "./\\_=")
+    return (text[0] if name else text[0].upper()) + text[1:] + ("" if text[-1] in ".?!…" else ".")

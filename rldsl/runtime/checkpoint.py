@@ -52,8 +52,10 @@ def save(store: Path, step: int, state: Mapping[str, Any], write: Callable[[Path
         half.rename(target)
         _to_disk(store)
     except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
+        shutil.rmtree(half, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or "the disk took a part of it only"
         raise RunError(Diagnostic(
-            "RL612", f"the checkpoint {target} cannot be written: {error}",
+            "RL612", f"the checkpoint {target} cannot be written: {reason}",
             why="a run that cannot be resumed must not go on as if it could",
             fix="free disk space or choose another folder, then `rldsl resume` this run")) from error
     for old in _steps(store)[:-KEPT]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import ADVANTAGE
 from rldsl.axes.base import Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
@@ -129,6 +131,7 @@ def report(run: Run, work: Work) -> None:
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit)
+    rewarded = ADVANTAGE in variables(run.objective.policy)
+    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
     for warning in found:
         run.warn(warning)

@@ -13,10 +13,11 @@ PATIENCE = 5
 NO_SIGNAL, CUT = "no_signal", "truncated"
 
 
-def watch(streaks: Mapping[str, int], metrics: Mapping[str, float],
-          max_tokens: int) -> tuple[dict[str, int], list[Diagnostic]]:
-    """The new lengths of each streak, and warnings for those that have just become long enough."""
-    still = metrics.get("advantage/abs") == 0.0
+def watch(streaks: Mapping[str, int], metrics: Mapping[str, float], max_tokens: int,
+          rewarded: bool = True) -> tuple[dict[str, int], list[Diagnostic]]:
+    """The new lengths of each streak, and warnings for those that have just become long enough. `rewarded` says
+    whether the policy learns from advantages at all."""
+    still = rewarded and metrics.get("advantage/abs") == 0.0
     bad = {NO_SIGNAL: still and metrics.get(UNIFORM.name) == 1.0, CUT: metrics.get(TRUNCATED.name, 0.0) > 0.5}
     now = {name: streaks.get(name, 0) + 1 if held else 0 for name, held in bad.items()}
     found = []

@@ -5,9 +5,11 @@ here:
 
 - `start`: `name`, `params` (nested), `tags`, `artifacts` (paths relative to the run's folder), `recipe` and
   `formula` (text)
-- `resume`: `step`, the last step that the restored checkpoint holds; later steps will come again - `step`:
-`step`, `metrics` {name: number} - `evaluate`: `step`, `metrics` - `artifact`: `path`, relative to the run's
-folder - `end`: `status` (FINISHED, FAILED or KILLED) and, for the latter two, `error`
+- `resume`: `step`, the last step that the restored checkpoint holds; later steps will come again
+- `step`: `step`, `metrics` {name: number}
+- `evaluate`: `step`, `metrics`
+- `artifact`: `path`, relative to the run's folder
+- `end`: `status` (FINISHED, FAILED or KILLED) and, for the latter two, `error`
 
 Numbers that are not finite are written as Python's json writes them (NaN, Infinity).
 """

@@ -19,6 +19,12 @@ LABELS = ("turns", "steps", "segments", "states")
 """Which turn, step, segment or state each token belongs to."""
 
 
+KINDS = {"model_type": "must be an object", "dict_type": "must be an object", "list_type": "must be a list",
+         "float_type": "must be a number", "int_type": "must be a whole number", "string_type": "must be text",
+         "bool_type": "must be true or false"}
+"""What a value has to be, by the reader's name for it not being that."""
+
+
 class Response(BaseModel):
     """One response of BATCH.json; every list has one entry per action token."""
 
@@ -89,12 +95,13 @@ class BatchFile(BaseModel):
 def read_batch(text: str, path: str) -> BatchFile:
     """Parses BATCH.json; RecipeError (RL203, RL204, RL205) names the field and the row."""
     try:
-        batch = BatchFile.model_validate(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise RecipeError([at("RL203", f"{path} is not JSON: {error.msg} at line {error.lineno}", None,
-                              fix="give an object: {\"responses\": […]}")]) from None
+        batch = BatchFile.model_validate(json.loads(text, object_pairs_hook=_once))
     except ValidationError as error:
-        raise RecipeError([_explain(e, path) for e in error.errors()]) from None
+        places = {_place(e["loc"]): e for e in error.errors()}
+        raise RecipeError([_explain(e, place, path) for place, e in places.items()]) from None
+    except (ValueError, RecursionError) as error:
+        raise RecipeError([at("RL203", f"{path} is not JSON: {_reason(error)}", None,
+                              fix="give an object: {\"responses\": […]}")]) from None
     problems = [p for i, r in enumerate(batch.rows()) for p in _problems(batch.place(i), r, path)]
     if bool(batch.responses) == bool(batch.pairs):
         problems.append(at("RL205", f"{path}: give `responses` or `pairs`, and at least one of them", None,
@@ -104,15 +111,39 @@ def read_batch(text: str, path: str) -> BatchFile:
     return batch
 
 
-def _explain(error: Any, path: str) -> Diagnostic:
-    where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in error["loc"]).lstrip(".")
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose fields are all there once; JSON readers otherwise keep the last and say nothing."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"`{next(n for n in names if names.count(n) > 1)}` is given twice in one object")
+    return found
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"{error.msg}, line {error.lineno}"
+        case RecursionError():
+            return "it is nested too deep"
+    return str(error).partition(";")[0]
+
+
+def _place(steps: tuple[int | str, ...]) -> str:
+    """`responses[0].prompt`; the last step of a choice between kinds is none."""
+    steps = steps[:-1] if steps and steps[-1] in ("str", "int", "float") else steps
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in steps).lstrip(".")
+
+
+def _explain(error: Any, where: str, path: str) -> Diagnostic:
     match error["type"]:
         case "extra_forbidden":
             return at("RL205", f"{path}: unknown field `{where}`", None,
                       fix=f"per-response fields are: {', '.join(Response.model_fields)}")
         case "missing":
             return at("RL205", f"{path}: `{where}` is missing", None, fix="give it")
-    return at("RL203", f"{path}: `{where}` {error['msg'].removeprefix('Input ')}", None,
+    says = KINDS.get(error["type"], error["msg"].removeprefix("Input "))
+    return at("RL203", f"{path}: `{where}` {says}" if where else f"{path} {says}", None,
               fix="NaN and infinity are not numbers here; null is allowed only for `reward`")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import time
 from collections import deque
@@ -22,6 +23,9 @@ FEWEST_JUDGED = 8
 LARGEST_BATCH = 256
 LONGEST_WAIT = 60.0
 SPARE_STARTS = 2
+PLACE = re.compile(r'File "([^"<]+)", line (\d+)')
+OURS = ("scoring_worker.py", "importlib/__init__.py")
+"""Files in a traceback that say nothing about a scorer."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +195,9 @@ class _Round:
         if not process.failed and self.lost_starts <= SPARE_STARTS:
             return
         names = ", ".join(target for target, _ in process.setup.scorers)
+        ended = f"their process ended (status {status}) before it was ready"
         raise RunError(at("RL607", f"the scorers ({names}) cannot be loaded", None,
-                          why=process.failed or f"their process ended (status {status}) before it was ready",
+                          why=_told(process.failed, process.setup.output) if process.failed else ended,
                           fix="check that the packages they need are installed and import without error"))
 
     def _cause(self, overdue: bool, status: int) -> str:
@@ -207,6 +212,19 @@ class _Round:
         if rows >= FEWEST_JUDGED and bad > self.pool.max_failed * rows and self.failed:
             allowed = f"{self.pool.max_failed:.0%}"
             message = f"{bad} of {rows} responses have no score, more than the allowed {allowed}"
-            raise RunError(at("RL607", message, None, why=f"the first failure:\n{self.pool.first_error}",
+            why = f"the first failure: {_told(self.pool.first_error or '', self.pool.setup.output)}"
+            raise RunError(at("RL607", message, None, why=why,
                               fix="correct the scorer, or set feedback { timeout: …, max_failed: … }"))
 
+
+def _told(error: str, log: Path | None) -> str:
+    """A failure in one sentence, with the place in the user's code; a traceback is kept whole in the log."""
+    if not error.startswith("Traceback"):
+        return error
+    if log is not None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(error)
+    own = [(name, line) for name, line in PLACE.findall(error) if not name.endswith(OURS)]
+    where = f" ({Path(own[-1][0]).name}, line {own[-1][1]})" if own else ""
+    rest = f"; the traceback is in {log.name}" if log is not None else ""
+    return f"{error.strip().splitlines()[-1]}{where}{rest}"

@@ -67,6 +67,13 @@ def default_uri(project: Path) -> str:
     return f"sqlite:///{project.resolve() / 'mlflow.db'}"
 
 
+def absolute(uri: str, project: Path) -> str:
+    """The address of a tracker; the path of an SQLite file is relative to the project."""
+    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
+        return f"sqlite:///{(project / uri.removeprefix('sqlite:///')).resolve()}"
+    return uri
+
+
 class Tracker:
     """A running uploader for the run in `folder`. Start it when the journal exists; a resumed run goes on in
     the same MLflow run. If the training process dies the uploader notices, uploads the rest and sets the

@@ -14,7 +14,7 @@ from rldsl.algebra.variables import LOGP_OLD, LOGP_REF
 from rldsl.axes.base import Shaping, kl_estimate
 from rldsl.axes.choice import Example
 from rldsl.axes.traits import REFERENCE_KL, TOKEN_REWARDS
-from rldsl.axes.types import NonNegative
+from rldsl.axes.types import NonNegative, Positive
 
 
 class KlInReward(Shaping):
@@ -24,13 +24,14 @@ class KlInReward(Shaping):
     coef: NonNegative  # reward lost per nat
     estimator: Literal["k1", "k2", "k3"] = "k1"  # how the KL is estimated from the sampled token
     grain: Literal["token", "response"] = "token"  # where the penalty is placed
+    cap: Positive | None = None  # largest size of a token's estimate
 
     @property
     def needs(self) -> frozenset:
         return frozenset({TOKEN_REWARDS} if self.grain == "token" and self.coef > 0 else ())
 
     def _penalty(self) -> Expr:
-        return -self.coef * kl_estimate(LOGP_OLD - LOGP_REF, self.estimator)
+        return -self.coef * kl_estimate(LOGP_OLD - LOGP_REF, self.estimator, self.cap)
 
     def shape(self) -> Expr | None:
         return total(self._penalty(), RESPONSE) if self.grain == "response" else None
@@ -41,5 +42,7 @@ class KlInReward(Shaping):
 
 _row = {"prompt": "p", "reward": 1.0, "logp_current": [-1.0, -1.0], "logp_old": [-1.0, -1.0], "logp_ref": [-1.5, -2.0]}
 EXAMPLES = [Example("1 − 0.1·(0.5 + 1.0)", {"coef": 0.1, "grain": "response"}, [_row], {"reward": [0.85]}),
+            Example("each held at 0.6: 1 − 0.1·(0.5 + 0.6)", {"coef": 0.1, "grain": "response", "cap": 0.6}, [_row],
+                    {"reward": [0.89]}),
             Example("per token, on the return from each token on", {"coef": 0.1, "grain": "token"},
                     [{**_row, "values": [0.0, 0.0]}], {"advantage": [[0.85, 0.9]]}, {"advantage": "gae(lambda: 1)"})]

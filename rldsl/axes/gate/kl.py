@@ -2,18 +2,18 @@
 
 Differs from `kl_in_reward`: the gradient flows through the penalty itself. With d = ℓ − log π_to on the sampled
 token: k1 d, k2 d²/2, k3 e^−d − 1 + d; `exact` sums over the whole vocabulary. `weight` multiplies by the ratio,
-with or without its gradient, to correct for off-policy samples. With a `target` the coefficient is multiplied
-after each batch by 1 + clip(KL/target − 1, ±0.2)·n/horizon, KL the mean over its n responses of their tokens'
-mean.
+with or without its gradient, to correct for off-policy samples; `score` by exp(ℓ − sg(ℓ)), whose value is 1 and whose
+gradient is that of the sampling. With a `target` the coefficient is multiplied after each batch by
+1 + clip(KL/target − 1, ±0.2)·n/horizon, KL the mean over its n responses of their tokens' mean.
 Source: GRPO in DeepSeekMath (arXiv:2402.03300), equation 4 (k3); Schulman, "Approximating KL divergence"
-(2020); the target: Ziegler et al. (arXiv:1909.08593), section 2.2.
+(2020); the target: Ziegler et al. (arXiv:1909.08593), section 2.2; `score`: arXiv:2506.09477; `cap`: verl 0.9.1.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, mean, sg, total
+from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, clip, mean, ratio_of, sg, total
 from rldsl.algebra.variables import KL_EXACT, LOGP, LOGP_OLD, LOGP_REF, LOGP_ROLLOUT, RESPONSES
 from rldsl.axes.base import Regulariser, kl_estimate
 from rldsl.axes.choice import Example, one_token
@@ -27,7 +27,8 @@ class Kl(Regulariser):
     coef: NonNegative  # objective lost per nat
     to: Literal["ref", "old", "rollout"] = "ref"  # the policy to stay near
     estimator: Literal["k1", "k2", "k3", "exact"] = "k3"  # how the KL is taken
-    weight: Literal["none", "sg_ratio", "ratio"] = "none"  # factor on the estimate
+    weight: Literal["none", "sg_ratio", "ratio", "score"] = "none"  # factor on the estimate
+    cap: Positive | None = None  # largest size of the weighted estimate; beyond it no gradient
     target: Positive | None = None  # KL in nats per token to hold; none keeps the coefficient
     horizon: Responses = 10000  # responses over which the coefficient follows
 
@@ -38,17 +39,18 @@ class Kl(Regulariser):
 
     @property
     def needs(self) -> frozenset:
-        return frozenset({RATIO} if self.weight != "none" else ())
+        return frozenset({RATIO} if self.weight in ("sg_ratio", "ratio") else ())
 
     @property
     def state(self) -> dict[str, float]:
         return {} if self.target is None else {"coef": self.coef}
 
     def bonus(self, r: Expr | None) -> Expr:
-        factor = {"none": lambda: 1.0, "sg_ratio": lambda: sg(r), "ratio": lambda: r}[self.weight]()
-        if self.target is None:
-            return -self.coef * (factor * self._kl())
-        return -(self.carried("coef") * (factor * self._kl()))
+        factor = {"none": lambda: 1.0, "sg_ratio": lambda: sg(r), "ratio": lambda: r,
+                  "score": lambda: ratio_of(LOGP - sg(LOGP))}[self.weight]()
+        kl = factor * self._kl()
+        kl = kl if self.cap is None else clip(kl, -self.cap, self.cap)
+        return -self.coef * kl if self.target is None else -(self.carried("coef") * kl)
 
     def next_state(self) -> dict[str, Expr]:
         if self.target is None:
@@ -79,4 +81,8 @@ EXAMPLES = [
             [one_token(reward=0.0, logp_ref=[-1.0 + 0.6931472])], {"objective": -0.3068528}),
     Example("k2 at d = −ln 2", {"coef": 1.0, "estimator": "k2"}, [one_token(reward=0.0, logp_ref=[-0.3068528])],
             {"objective": -0.2402265, "gradient": [[-0.6931472]]}),
+    Example("the score's gradient on top: k1 at d = ln 2", {"coef": 1.0, "estimator": "k1", "weight": "score"},
+            [one_token(reward=0.0, logp_ref=[-1.6931472])], {"objective": -0.6931472, "gradient": [[1.6931472]]}),
+    Example("d = 3 is held at 2", {"coef": 1.0, "estimator": "k1", "cap": 2.0},
+            [one_token(reward=0.0, logp_ref=[-4.0])], {"objective": -2.0, "gradient": [[0.0]]}),
 ]

@@ -11,16 +11,17 @@ from rldsl.algebra.expr import Expr, ratio_of
 from rldsl.axes.base import Ratio, log_ratio
 from rldsl.axes.choice import Example, one_token
 from rldsl.axes.traits import RATIO
-from rldsl.axes.types import Policies
+from rldsl.axes.types import Policies, Positive
 
 
 class Token(Ratio):
     positional = 1
     gives = {RATIO}
     pair: Policies  # the two policies: current / old or current / rollout
+    log_high: Positive | None = 20.0  # the log-ratio is held in -20..log_high; none: free above
 
     def ratio(self) -> Expr:
-        return ratio_of(log_ratio(self.pair))
+        return ratio_of(log_ratio(self.pair), self.log_high)
 
 
 EXAMPLES = [Example("r = 1.5", {"pair": Policies("current", "old")}, [one_token(1.5, 2.0)],

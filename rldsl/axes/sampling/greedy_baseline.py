@@ -15,7 +15,7 @@ from rldsl.axes.types import Count, NonNegative, OpenFraction, Responses, Tokens
 
 
 class GreedyBaseline(Sampler):
-    decided_by = {SIBLINGS: "n"}
+    decided_by = {SIBLINGS: "n", GREEDY_BASELINE: "n"}
     max_tokens: Tokens  # most tokens in a response
     n: Responses = 1  # responses per prompt that are trained on
     temperature: NonNegative = 1.0  # divides the logits; applied to every log-prob alike

@@ -22,7 +22,7 @@ COLUMNS = {"pairs": ("chosen", "rejected"), "labels": ("response", "label"), "de
 
 class Offline(Sampler):
     positional = 1
-    decided_by = {SIBLINGS: "what"}
+    decided_by = {SIBLINGS: "what", STORED: "what"}
     what: Literal["pairs", "labels", "demonstrations"]  # what a row of the data set holds
     max_tokens: Tokens  # most tokens in a stored response, and in a sampled one where the policy is evaluated
     temperature: Positive = 1.0  # divides the logits; applied to every log-prob alike

@@ -57,7 +57,7 @@ def from_config(config: Mapping, where: str) -> Architecture:
     kind = config.get("model_type")
     _refuse_unsupported(config, kind, where)
     heads, width = _size(config, "num_attention_heads", where), _size(config, "hidden_size", where)
-    return Architecture(
+    found = Architecture(
         kind=kind, vocabulary=_size(config, "vocab_size", where), width=width,
         mlp=_size(config, "intermediate_size", where), layers=_size(config, "num_hidden_layers", where), heads=heads,
         kv_heads=_size(config, "num_key_value_heads", where, heads),
@@ -65,6 +65,10 @@ def from_config(config: Mapping, where: str) -> Architecture:
         context=_size(config, "max_position_embeddings", where), norm_eps=_real(config, "rms_norm_eps", where, 1e-6),
         qkv_bias=bool(config.get("attention_bias", kind == "qwen2")), qk_norm=kind == "qwen3",
         tied=bool(config.get("tie_word_embeddings", False)), **_rope(config, where))
+    if found.head_width % 2 or found.heads % found.kv_heads:
+        raise _unusable(where, f"a head_dim of {found.head_width} must be even, and {found.kv_heads} key-value heads "
+                               f"must divide {found.heads} heads")
+    return found
 
 
 def _size(config: Mapping, name: str, where: str, default: int | None = None) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rldsl.compiler.recipe import Recipe
+from rldsl.axes.base import Source
+from rldsl.compiler.recipe import Recipe, feedback_nodes
 from rldsl.environments.tasks import Columns, load_task
 from rldsl.environments.tasks.problem import Split, Task
 from rldsl.runtime.prompts import Prompts, prompts, with_stored
@@ -33,12 +34,18 @@ class Model:
         return self.tokenizer.reply(text)
 
 
-def training(recipe: Recipe, root: Path, model: Model, scored: bool) -> Prompts:
-    """What is trained on. Rows that hold their responses need an answer only where something is `scored` by it."""
+def answer_column(recipe: Recipe) -> str | None:
+    """The column of the training data's answers; None where the rows hold their responses and nothing is scored."""
+    stored = recipe.sampling[0].choice.stored()
+    scored = any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback))
+    return recipe.settings.data.answer if stored is None or scored or not stored.responses else None
+
+
+def training(recipe: Recipe, root: Path, model: Model) -> Prompts:
+    """What is trained on."""
     data, sampler = recipe.settings.data, recipe.sampling[0].choice
     stored = sampler.stored()
-    answer = data.answer if stored is None or scored or not stored.responses else None
-    task = _task(recipe, root, data.train, "train", answer)
+    task = _task(recipe, root, data.train, "train", answer_column(recipe))
     found = prompts(task, model.encode, prompt_limit(recipe, model.policy), data.too_long, data.train)
     if stored is None:
         return found

@@ -23,7 +23,10 @@ def adopt(policy: Policy, read: Read) -> None:
     own = dict(policy.named_parameters())
     with torch.no_grad():
         for name, sources in _sources(policy.architecture):
-            found = torch.cat([_turned(read(source), turn, policy.architecture) for source, turn in sources])
+            parts = [_turned(source, read(source), turn, policy.architecture) for source, turn in sources]
+            if len({part.shape[1:] for part in parts}) > 1:
+                raise ValueError(f"{sources[0][0]} and what is stacked on it have different widths")
+            found = torch.cat(parts)
             if found.shape != own[name].shape:
                 raise ValueError(f"{sources[0][0]} makes {tuple(found.shape)}, not {tuple(own[name].shape)}")
             own[name].copy_(found)
@@ -41,8 +44,10 @@ def exported(policy: Policy) -> dict[str, Tensor]:
     return result
 
 
-def _turned(tensor: Tensor, turn: bool, a: Architecture) -> Tensor:
+def _turned(name: str, tensor: Tensor, turn: bool, a: Architecture) -> Tensor:
     tensor = tensor.float()
+    if turn and (not tensor.dim() or len(tensor) % a.head_width):
+        raise ValueError(f"{name} is {tuple(tensor.shape)}, which is no whole number of heads of {a.head_width}")
     return interleave(tensor, a.head_width) if turn else tensor
 
 

@@ -20,6 +20,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run, Settings
@@ -35,7 +36,7 @@ from .model import Policy
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
-MACHINE, LOCK = "machine.json", "training.lock"
+MACHINE = "machine.json"
 SCORERS, SCORER_MEMORY = 2, 4 * 2**30
 """Scoring processes, and the address space each may use in bytes."""
 
@@ -63,7 +64,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     model = Model(policy, tokenizer)
-    data, held_out = training(recipe, root, model, scored=bool(plan.objective.scores)), evaluated(recipe, root, model)
+    data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
     engine = _engine(plan, recipe, model, folder, roles)

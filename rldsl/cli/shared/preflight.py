@@ -21,8 +21,23 @@ def preflight(recipe: Recipe, root: Path) -> list[Diagnostic]:
     for place, spec, split in _tasks(recipe):
         task = _task(recipe, place, spec, split, root, found)
         if task is not None and tokenizer is not None:
-            found += _lengths(recipe, place, task, tokenizer, context)
+            found += _lengths(recipe, place, task, tokenizer, context) or _stored(recipe, place, task, tokenizer)
     return found
+
+
+def _stored(recipe: Recipe, place: str, task: Any, tokenizer: Any) -> list[Diagnostic]:
+    """What is wrong with the responses that training data holds, if it holds any."""
+    from rldsl.runtime.prompts import Prompts, with_stored
+
+    sampler, data = recipe.sampling[0].choice, recipe.settings.data
+    if place != "data.train" or sampler.stored() is None:
+        return []
+    prompts = Prompts(task, tokenizer.encode, range(len(task)), 0)
+    try:
+        with_stored(prompts, sampler.stored(), tokenizer.reply, sampler.max_tokens, data.too_long, task.name)
+    except RecipeError as error:
+        return list(error.diagnostics)
+    return []
 
 
 def _model(recipe: Recipe, root: Path, found: list[Diagnostic]) -> tuple[Any, int]:
@@ -51,10 +66,12 @@ def _tasks(recipe: Recipe) -> list[tuple[str, str, str]]:
 
 
 def _task(recipe: Recipe, place: str, spec: str, split: str, root: Path, found: list[Diagnostic]) -> Any:
+    from rldsl.backends.local.data import answer_column
     from rldsl.environments.tasks import Columns, load_task
 
     data = recipe.settings.data
-    columns = Columns(data.prompt, data.answer, data.template)
+    answer = answer_column(recipe) if place == "data.train" else data.answer
+    columns = Columns(data.prompt, answer, data.template)
     try:
         return load_task(spec, split, seed=recipe.seed, columns=columns, root=root, span=recipe.where(place))
     except RecipeError as error:

@@ -15,13 +15,14 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.settings import Track
 from rldsl.compiler.show import show_data
 from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.experiments.member import member
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED, PLAN
 from rldsl.runtime.live import LiveView
 
 from .output import RUN_FAILED, emit
 
-PLAN, RECIPE, FORMULA, PROJECT = "plan.json", "recipe.rl", "objective.txt", "project.txt"
-FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
+RECIPE, FORMULA = "recipe.rl", "objective.txt"
 
 
 def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool) -> int:
@@ -34,9 +35,9 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
     try:
         with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
             status, failure, tracked = _session(plan, folder, root, view, resume)
+        summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
-    summary = _summary(folder, status, tracked)
     found = [failure] if failure is not None else []
     code = emit(args, _text(summary), {"run": summary}, found)
     return code if status == FINISHED else RUN_FAILED
@@ -101,7 +102,8 @@ def _observer(view: LiveView) -> Callable[[str, Mapping[str, Any]], None]:
             case "warning":
                 view.notice(f"warning {data['code']}: {data['message']}")
             case "resume":
-                view.notice(f"resumed after step {data['step']}")
+                begun = data["step"] >= 0  # the first checkpoint is of step 0
+                view.notice(f"resumed after step {data['step']}" if begun else "begun again: no checkpoint yet")
 
     return observe
 
@@ -115,21 +117,24 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
     settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
                 for name, value in part.items()}  # a block may have an axis's name
-    params = {**axes, **settings, "seed": plan.seed}
-    tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()}}
+    of = member(folder)
+    params = {**axes, **settings, "seed": plan.seed, **({"point": dict(of.values)} if of else {})}
+    tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()},
+            **({"sweep": of.sweep, "sweep.point": of.point} if of else {})}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
 
 
 def _tracker(plan: Plan, folder: Path, root: Path) -> Any:
-    from rldsl.runtime.tracking import Tracker, TrackingSettings
+    from rldsl.runtime.tracking import Tracker, TrackingSettings, absolute
 
     track: Track = from_canonical(plan.recipe).settings.track
     if track.mlflow is None:
         return None
-    uri = track.mlflow
-    if uri.startswith("sqlite:///") and not uri.startswith("sqlite:////"):
-        uri = f"sqlite:///{(root / uri.removeprefix('sqlite:///')).resolve()}"
+    uri, of = absolute(track.mlflow, root), member(folder)
+    if of is not None:
+        name = f"{of.point} seed {plan.seed}"
+        return Tracker(folder, TrackingSettings(uri, track.experiment or of.sweep, name, parent=of.parent))
     return Tracker(folder, TrackingSettings(uri, track.experiment or plan.name, folder.name))
 
 

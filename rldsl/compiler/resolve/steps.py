@@ -1,43 +1,17 @@
-"""The steps in order: load, find, inherit, merge, type. All independent errors are raised together."""
+"""The recipes of a file, resolved: all independent errors are raised together."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from rldsl.axes import discover
-from rldsl.axes.types import Natural
 from rldsl.compiler.recipe import Recipe
-from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span
 from rldsl.grammar import tree
 
-from .axes import READERS
-from .blocks import settings
-from .commandline import FILE, assignments
-from .fold import Scope
-from .load import Loaded, load
-from .merge import Draft, Layer, lay
-from .origins import DEFAULT_SEED, origins
-from .references import follow
-from .report import Report, did_you_mean
-from .scope import Definition, ancestors, definitions, pick, reference, references
-from .trail import Trail
-from .unread import refuse_unread
-from .values import INVALID, typed
-
-
-@dataclass
-class Project:
-    """One file with everything it reaches, read once; `scopes` holds the constants of each file."""
-
-    report: Report
-    loaded: Loaded
-    scope: dict[str, Definition]
-    scopes: dict[str, Scope]
-    texts: dict[str, list[str]]
+from .ablation import options
+from .project import raise_found, read_project, typed_recipe
+from .scope import Definition, ancestors, pick, reference, references
+from .variants import Variants
 
 
 def resolve(path: str, name: str | None = None, *, profile: str | None = None, sets: Sequence[str] = (),
@@ -46,12 +20,12 @@ def resolve(path: str, name: str | None = None, *, profile: str | None = None, s
 
     Raises: RecipeError with every independent error of the file and what it imports, in file order.
     """
-    project = _read(path, sets, root)
+    project = read_project(path, sets, root)
     file = next(iter(project.loaded.files.values()))
     recipe = pick(name, file, project.scope, project.report)
-    typed_recipe = recipe and _typed(recipe, project, profile, sets)
-    _raise(project)
-    return typed_recipe
+    made = recipe and typed_recipe(recipe, project, profile, sets)
+    raise_found(project)
+    return made
 
 
 def resolve_all(path: str, *, root: Path | None = None) -> list[Recipe]:
@@ -59,119 +33,31 @@ def resolve_all(path: str, *, root: Path | None = None) -> list[Recipe]:
 
     Raises: RecipeError as `resolve` does.
     """
-    project = _read(path, (), root)
+    project = read_project(path, (), root)
     file = next(iter(project.loaded.files.values()))
     found = []
     if not any(isinstance(s, tree.Recipe | Definition) for s in file.statements) and not project.report.found:
         pick(None, file, project.scope, project.report)  # says that there is none
     for statement in file.statements:
         if isinstance(statement, tree.Recipe):
-            found.append(_typed(statement, project, None, ()))
+            found.append(typed_recipe(statement, project, None, ()))
             for item in statement.body:
                 if isinstance(item, tree.Profile):
-                    _typed(statement, project, item.name, ())
+                    typed_recipe(statement, project, item.name, ())
         elif isinstance(statement, Definition):
-            for name in references(statement):
-                reference(name, project.scope, project.report)
-    _raise(project)
+            known = [reference(name, project.scope, project.report) for name in references(statement)]
+            if isinstance(statement, tree.Sweep) and known[0] is not None:
+                Variants(project, known[0]).axes(statement)
+            elif isinstance(statement, tree.Ablate):
+                options(statement, project.scopes[statement.span.file], project.report)
+    raise_found(project)
     return found
 
 
 def profiles(path: str, name: str | None = None, *, root: Path | None = None) -> tuple[str, ...]:
     """The names of the profiles of a recipe, its own and those it inherits."""
-    project = _read(path, (), root)
+    project = read_project(path, (), root)
     recipe = pick(name, next(iter(project.loaded.files.values())), project.scope, project.report)
     line = ancestors(recipe, project.scope, project.report)[0] if recipe else []
-    _raise(project)
+    raise_found(project)
     return tuple(dict.fromkeys(p.name for r in line for p in r.body if isinstance(p, tree.Profile)))
-
-
-def _read(path: str, sets: Sequence[str], root: Path | None) -> Project:
-    report = Report()
-    loaded = load(path, report, root)
-    scopes = {name: Scope(lets, report) for name, lets in report.lets.items()}
-    for scope in scopes.values():
-        for let in scope.lets:
-            scope.value(let)
-    texts = {name: file.text.split("\n") for name, file in loaded.files.items()} | {FILE: list(sets)}
-    return Project(report, loaded, definitions(loaded, report), scopes, texts)
-
-
-def _raise(project: Project) -> None:
-    """Raises what was found: each finding once, and none that only follows from a syntax error."""
-    found = list(dict.fromkeys(project.report.found))
-    syntax = project.loaded.syntax_errors
-    if syntax:
-        wrong = {label.span for d in syntax for label in d.labels if label.primary}
-        found = [d for d in found if d in syntax or not _follows(d, wrong)]
-    if found:
-        uses = _uses(project)
-        raise RecipeError([_with_let(d, uses) for d in found])
-
-
-def _follows(d: Diagnostic, wrong: set[Span]) -> bool:
-    """Whether a finding may only be there because of syntax errors: something is missing, or its text is wrong."""
-    return d.code in ("RL202", "RL207") or d.message.startswith("There is no recipe") \
-        or any(label.primary and label.span in wrong for label in d.labels)
-
-
-def _uses(project: Project) -> dict[Span, Span]:
-    return {use: place for scope in project.scopes.values() for use, place in scope.uses.items()}
-
-
-def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
-    """Where the wrong value came through a `let`, its definition is shown too."""
-    extra = tuple(Label(uses[x.span], "defined here") for x in d.labels if x.primary and x.span in uses)
-    return dataclasses.replace(d, labels=d.labels + extra)
-
-
-def _typed(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str]) -> Recipe | None:
-    line, complete = ancestors(recipe, project.scope, project.report)
-    draft = Draft(Trail(project.texts))
-    layers = _layers(line, recipe, project, profile, sets, complete)
-    for layer in layers:
-        lay(draft, layer, project.report)
-    follow(draft, project.report)
-    parts: dict[str, Any] = {}
-    ok = complete
-    for axis, read in READERS.items():
-        e = draft.axes.get(axis)
-        if e is None and complete and axis not in draft.broken:
-            _missing(axis, line[0], project.report)
-        fields = read(e, project.report) if e is not None and axis not in draft.broken else None
-        ok, parts = ok and fields is not None, parts | (fields or {})
-    made = settings(draft.settings, draft.broken, project.report)
-    seed = DEFAULT_SEED if draft.seed is None else typed(draft.seed, Natural, "seed", project.report)
-    if not ok or made is None or seed is INVALID:
-        return None
-    spans = {axis: e.span for axis, e in draft.axes.items()}
-    whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
-                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project),
-                   layers=tuple((layer.how, layer.recipe) for layer in layers))
-    if made.evidence.baseline is not None:
-        reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
-    refuse_unread(whole, [r.name for r in line], project.report)
-    return whole
-
-
-def _missing(axis: str, root: tree.Recipe, report: Report) -> None:
-    report.add("RL202", f"the recipe does not say its {axis}", root.name_span, f"no {axis}",
-               fix=f"write {axis} = … with one of {', '.join(discover.names(axis))}")
-
-
-def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, profile: str | None,
-            sets: Sequence[str], complete: bool) -> list[Layer]:
-    layers = [Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line]
-    if profile is not None:
-        named = [(r, p) for r in line for p in r.body if isinstance(p, tree.Profile)]
-        chosen = [Layer("profile", f"{r.name}:{p.name}", p.body, project.scopes[r.span.file])
-                  for r, p in named if p.name == profile]
-        if not chosen and complete:
-            project.report.add("RL201", f"`{recipe.name}` has no profile `{profile}`", recipe.name_span,
-                               "no such profile", fix=did_you_mean(profile, dict.fromkeys(p.name for _, p in named))
-                               or f"it has none: write profile {profile} {{ … }} in it, or leave --profile out")
-        layers += chosen
-    if sets:
-        body = assignments(sets, project.report)
-        layers.append(Layer("--set", recipe.name, body, project.scopes[recipe.span.file]))
-    return layers

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
+from rldsl.axes.base import Source
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
-from rldsl.compiler.recipe import Origin, Recipe
+from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 
 from .report import Report
 
@@ -35,10 +36,13 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     s = recipe.settings
     yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
                  "an advantage that learns a value function")
+    yield Reader("evaluate.tasks", lambda: any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback)),
+                 ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
+    yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
     yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
     for name in ("teachers", "teacher_warm_start"):

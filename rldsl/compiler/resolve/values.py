@@ -98,8 +98,9 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
 def _number(e: Number, base: type, marks: tuple, hint: Any, name: str, report: Report) -> Any:
     if e.kind not in kinds(marks):
         wanted = UNIT_EXAMPLES.get(unit(marks))
+        instead = f"write {e.value:g}" if e.kind == "percent" and base is float else "write it without this unit"
         report.add("RL203", f"`{name}` is {expected(hint)}, not {KINDS[e.kind]}", e.span, "wrong unit",
-                   fix=f"write the unit: {wanted}" if wanted else "write it without this unit")
+                   fix=f"write the unit: {wanted}" if wanted else instead)
         return INVALID
     if base is int and e.value != int(e.value):
         report.add("RL203", f"`{name}` is {expected(hint)}", e.span, "not a whole number",
@@ -143,6 +144,11 @@ def _policies(e: Binary, name: str, report: Report) -> Any:
     return Policies(*sides) if len(sides) == 2 else INVALID
 
 
+FORMS = {"sampling": "SAMPLER | STAGE", "advantage": "ESTIMATOR | STAGE",
+         "gate": "GATE + REGULARISER, each with its strength in its own brackets",
+         "distribution": "TERM + TERM"}
+"""How the choices of an axis are joined, where there can be several."""
+
 # ── a choice and its arguments ───────────────────────────────────────────────────────────────────────
 
 def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], report: Report,
@@ -153,8 +159,7 @@ def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], re
     """
     name = leaf_name(e)
     if name is None:
-        report.add("RL203", f"{axis} is a choice, not {describe(e)}", e.span, "no choice",
-                   fix=did_you_mean("", discover.names(axis)))
+        _no_choice(e, axis, report)
         return None
     cls = discover.find(axis, name)
     if cls is None:
@@ -165,6 +170,14 @@ def choice(e: Expr, axis: str, role: type[Choice] | tuple[type[Choice], ...], re
         _wrong_role(name, axis, cls, role, e.span, report)
     node = construct(cls, e.args if isinstance(e, Call) else (), e.span, f"{place or axis}.{name}", report)
     return node if fits else None
+
+
+def _no_choice(e: Expr, axis: str, report: Report) -> None:
+    if isinstance(e, Binary) and axis in FORMS:
+        report.add("RL203", f"`{e.op}` joins nothing on {axis}", e.span, "no choice", fix=f"write {FORMS[axis]}")
+    else:
+        report.add("RL203", f"{axis} is a choice, not {describe(e)}", e.span, "no choice",
+                   fix=did_you_mean("", discover.names(axis)))
 
 
 def _wrong_role(name: str, axis: str, cls: type[Choice], role: Any, span: Span, report: Report) -> None:

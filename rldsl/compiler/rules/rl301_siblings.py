@@ -24,30 +24,33 @@ CODE = "RL301"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that compares siblings; filters of groups have their own rule."""
     source = recipe.sampling[0]
-    for node in () if giving(recipe, SIBLINGS) else needing(recipe, SIBLINGS):
-        if GROUP_OUTCOMES not in node.choice.gives:
-            yield clash(
-                CODE, recipe,
-                f"{said(node)} on {node.choice.axis} needs at least 2 responses to each prompt, and "
-                f"{said(source)} on sampling gives {sampler(recipe).siblings()}.",
-                (place(node, SIBLINGS), "compares siblings"),
-                (place(source, SIBLINGS), "1 response to each prompt"),
-                why="A response is compared with its siblings: alone it equals their mean, so its advantage "
-                    "is 0 for ever.",
-                fix=f"{remedy(recipe)}{_alternatives(recipe)}.")
+    for node in () if giving(recipe, SIBLINGS) else _comparing(recipe):
+        yield clash(
+            CODE, recipe,
+            f"{said(node)} on {node.choice.axis} needs at least 2 responses to each prompt, and "
+            f"{said(source)} on sampling gives {sampler(recipe).siblings()}.",
+            (place(node, SIBLINGS), "compares siblings"),
+            (place(source, SIBLINGS), "1 response to each prompt"),
+            why="A response is compared with its siblings: alone it equals their mean, so its advantage "
+                "is 0 for ever.",
+            fix=f"{remedy(recipe)}{_alternatives(recipe)}.")
+
+
+def _comparing(recipe: Recipe) -> list[Node]:
+    return [n for n in needing(recipe, SIBLINGS) if GROUP_OUTCOMES not in n.choice.gives]
 
 
 def _alternatives(recipe: Recipe) -> str:
-    """The estimators that this recipe compiles with, as they are called without arguments; nothing without any."""
+    """The estimators that the recipe would compile with, as they are called without arguments; or nothing."""
     from ..check import check as check_all  # it imports the rules
 
     found = []
     for name in discover.names("advantage"):
         cls = discover.find("advantage", name)
-        if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)) or SIBLINGS in cls().needs:
+        if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)):
             continue
         other = replace(recipe, advantage=(Node(cls(), recipe.advantage[0].span),))
-        if not needing(other, SIBLINGS) and not any(d.severity == "error" for d in check_all(other)):
+        if not _comparing(other) and not any(d.severity == "error" for d in check_all(other)):
             found.append(f"`{name}`")
     return f", or choose an advantage that takes one response: {', '.join(found)}" if found else ""
 

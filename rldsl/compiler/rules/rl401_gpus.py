@@ -57,13 +57,14 @@ def _size(recipe: Recipe) -> list[Place]:
 
 def _too_many(recipe: Recipe, pools: dict[str, int], total: int) -> Diagnostic:
     asked = sum(pools.values())
+    lower = f"Lower the roles to {total} in all, or write" if total >= len(pools) else "Write"
     return clash(
         CODE, recipe, f"{said(recipe.placement)} asks for "
         f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the "
         f"cluster has {total}.",
         *((recipe.placement.where(role), f"the {role} role") for role in pools), *_size(recipe),
         why="Every role needs devices of its own, all at the same time.",
-        fix=f"Lower the roles to {total} in all, or write gpus_per_node: "
+        fix=f"{lower} gpus_per_node: "
             f"{-(-asked // recipe.settings.cluster.nodes)}.")
 
 

@@ -99,3 +99,8 @@ def test_gradient_equals_finite_differences(e, batch):
 @given(EXPRESSIONS)
 def test_json_form_round_trips(e):
     assert from_data(to_data(e)) == e
+
+
+def test_a_spread_whose_squares_overflow_is_still_a_number():
+    env = {**ENV, "reward": [1e200, -1e200, 5.0]}
+    assert value(x.std(REWARD, x.GROUP), env)[0] == pytest.approx(1e200)

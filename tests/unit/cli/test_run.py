@@ -93,6 +93,16 @@ def test_a_folder_that_cannot_be_written(project: Path, capsys) -> None:
     assert "RL612" in capsys.readouterr().err
 
 
+def test_a_disk_that_is_full_when_the_report_is_written(project: Path, capsys, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rldsl.runtime.report.write_png", full)
+    assert main(["run", "tiny.rl", "--out", "here", "--set", "budget.steps=1"]) == 3
+    err = capsys.readouterr().err
+    assert "RL612" in err and "No space left" in err and "bug" not in err
+
+
 def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
     assert main(["resume", "."]) == 3
     assert "RL609" in capsys.readouterr().err

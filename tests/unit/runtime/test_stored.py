@@ -81,3 +81,19 @@ def test_a_pair_that_lost_one_side_is_not_compared(tmp_path):
     batch = Batch.of([1, 1, 1, 1], [0, 0, 1, 1], columns, PlainMath(), pairs=[0, 0, 1, 1])
     assert whole_pairs(plan.objective, batch.select([0, 1, 3])).rows == (0, 1)
     assert whole_pairs(plan.objective, batch).rows == (0, 1, 2, 3)
+
+
+def test_no_warning_that_there_is_nothing_to_learn_where_no_advantage_is_read(tmp_path):
+    """A preference loss has advantage 0 throughout and learns."""
+    from rldsl.runtime.executor import execute
+
+    from .fakes import events, run_of
+
+    plan = plan_of(tmp_path, "optim.updates_per_batch=1", "evaluate.every=6", gate="dpo(0.1)", advantage="none",
+                   sampling="offline(pairs, max_tokens: 4)", ratio="none", reduction="sequence_mean")
+    run = run_of(plan, tmp_path / "run", lambda r, s: "", steps=6)
+    run.data = data(*[{"chosen": "ab", "rejected": "c"}] * 8)
+    run.progress.ledger = type(run.progress.ledger)(8, 0)
+    execute(run)
+    assert len(run.trainer.jobs) == 6 and not events(run, "warning")
+    assert [what for what, _ in run.trainer.asked] == ["sample", *["ref"] * 6, "sample"]  # evaluation alone samples

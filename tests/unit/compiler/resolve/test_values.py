@@ -4,6 +4,7 @@ import pytest
 
 from rldsl.axes.types import Band, Policies
 from rldsl.compiler.recipe import Product, Scaled, Sum, feedback_nodes
+from rldsl.diagnostics import RecipeError
 
 from .project import errors, found, recipe_text, typed, write
 
@@ -171,3 +172,14 @@ def test_messages_help(tmp_path):
     assert "advantage" in nearest.fix
     nearest = errors(write(tmp_path, main=recipe_text(gate="clp")))[0]
     assert "`clip`" in nearest.fix
+
+
+@pytest.mark.parametrize("axis, text, fix", [
+    ("gate", "2 * clip(0.2)", "Write GATE + REGULARISER"), ("gate", "clip(0.2) - entropy(0.1)", "Write GATE + REG"),
+    ("sampling", "group(8, max_tokens: 6) + keep(mixed)", "Write SAMPLER | STAGE"),
+    ("gate", "clip(20%)", "Write 0.2."), ("sampling", "group(8%, max_tokens: 6)", "Write it without this unit")])
+def test_a_wrong_form_is_told_the_right_one(tmp_path, axis, text, fix):
+    with pytest.raises(RecipeError) as refused:
+        typed(tmp_path, recipe_text(**{axis: text}))
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.code == "RL203" and diagnostic.fix.startswith(fix)

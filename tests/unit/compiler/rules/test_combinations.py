@@ -29,21 +29,22 @@ def options(axis, role):
 
 
 def draw(seed):
-    """A random choice on every axis of some; plain ones on the others."""
-    pick = random.Random(seed)
+    """A random choice on every axis, or now and then the plain one, so that not everything clashes."""
+    pick, plain = random.Random(seed), grpo()
     one = lambda axis, role: pick.choice(options(axis, role))  # noqa: E731
     some = lambda axis, role: tuple(one(axis, role) for _ in range(pick.choice((0, 0, 1, 2))))  # noqa: E731
-    extra = [*some("feedback", base.Shaping), *some("feedback", base.RewardFilter)]
-    source = one("feedback", base.Source)
-    drawn = dict(
+    often = lambda axis, role, usual: one(axis, role) if pick.random() < 0.5 else usual  # noqa: E731
+    extra = [*some("feedback", base.Shaping), *some("feedback", base.RewardFilter),
+             *some("feedback", (base.Wrapping, base.FailureRule))]
+    source = often("feedback", base.Source, plain.feedback)
+    recipe = grpo(
         feedback=Sum((source, *extra)) if extra else source,
-        sampling=(one("sampling", base.Sampler), *some("sampling", base.SamplingStage)[:1]),
-        advantage=(one("advantage", base.Estimator),), ratio=one("ratio", base.Ratio), gate=one("gate", base.Gate),
+        sampling=(often("sampling", base.Sampler, plain.sampling[0]), *some("sampling", base.SamplingStage)[:1]),
+        advantage=(one("advantage", base.Estimator),), ratio=often("ratio", base.Ratio, plain.ratio),
+        gate=often("gate", base.Gate, plain.gate),
         regularisers=some("gate", base.Regulariser), reduction=one("reduction", base.Reduction),
         distribution=(one("distribution", base.Distribution),), schedule=one("system", base.Schedule),
         placement=one("system", base.Placement))
-    share = pick.choice((0.3, 0.6, 1.0))
-    recipe = grpo(**{axis: choice for axis, choice in drawn.items() if pick.random() < share})
     return with_optim(recipe, updates_per_batch=pick.choice((1, 2)))
 
 

@@ -17,7 +17,7 @@ PAGES = SOURCE / "diagnostics" / "pages"
 CODES = sorted(page.stem for page in PAGES.glob("*.md"))
 EMITTED = re.compile(r"""["'](RL\d{3})["']""")
 BLOCK = re.compile(r"^## ([^\n]+)\n\n```rl\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-AT_RUN = {"RL406", "RL407", "RL408"} | {code for code in CODES if code.startswith("RL6")}
+AT_RUN = {"RL215", "RL406", "RL407", "RL408", "RL409", "RL410"} | {code for code in CODES if code.startswith("RL6")}
 """Codes that need a machine, a data set or a run, which a page cannot hold."""
 
 

@@ -38,6 +38,30 @@ def one(recipe, code):
 CURRENT_ROLLOUT = Policies("current", "rollout")
 
 
+# ── remedies ─────────────────────────────────────────────────────────────────────────────────────────
+
+def offered(text):
+    return set(re.findall(r"`([a-z0-9_]+)`", text))
+
+
+def test_a_remedy_offers_only_what_a_run_would_take():
+    single = one(grpo(sampling=(node("sampling", "single", max_tokens=6),)), "RL301")
+    assert {"gae", "batch_mean"} <= offered(single.fix) and not offered(single.fix) & {"none", "remax", "teacher"}
+    for name in offered(single.fix.partition("takes one response")[2]):
+        changed = grpo(sampling=(node("sampling", "single", max_tokens=6),), advantage=(node("advantage", name),))
+        assert not codes(changed) & {"RL301", "RL322", "RL406"}, name
+
+
+def test_too_few_devices_are_not_met_by_roles_without_any():
+    apart = node("system", "disaggregated", rollout=1, train=1)
+    for devices, lower in ((1, False), (2, None)):
+        recipe = grpo(placement=apart)
+        cluster = replace(recipe.settings.cluster, where=None, nodes=1, gpus_per_node=devices)
+        found = [d for d in check(replace(recipe, settings=replace(recipe.settings, cluster=cluster)))
+                 if d.code == "RL401"]
+        assert [("Lower" in d.fix) for d in found] == ([] if lower is None else [lower])
+
+
 # ── old data ─────────────────────────────────────────────────────────────────────────────────────────
 
 def free(**changes):

@@ -1,0 +1,134 @@
+"""One file with everything it reaches, and the typed recipes that can be made of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rldsl.axes import discover
+from rldsl.axes.types import Natural
+from rldsl.compiler.recipe import Recipe
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span
+from rldsl.grammar import tree
+
+from .axes import READERS
+from .blocks import settings
+from .commandline import FILE, assignments
+from .fold import Scope
+from .load import Loaded, load
+from .merge import Draft, Layer, lay
+from .origins import DEFAULT_SEED, origins
+from .references import follow
+from .report import Report, did_you_mean
+from .scope import Definition, ancestors, definitions, reference
+from .trail import Trail
+from .unread import refuse_unread
+from .values import INVALID, typed
+
+
+@dataclass
+class Project:
+    """One file with everything it reaches, read once; `scopes` holds the constants of each file."""
+
+    report: Report
+    loaded: Loaded
+    scope: dict[str, Definition]
+    scopes: dict[str, Scope]
+    texts: dict[str, list[str]]
+
+
+def read_project(path: str, sets: Sequence[str], root: Path | None) -> Project:
+    """The project around a file; what is wrong so far is in its report."""
+    report = Report()
+    loaded = load(path, report, root)
+    scopes = {name: Scope(lets, report) for name, lets in report.lets.items()}
+    for scope in scopes.values():
+        for let in scope.lets:
+            scope.value(let)
+    texts = {name: file.text.split("\n") for name, file in loaded.files.items()} | {FILE: list(sets)}
+    return Project(report, loaded, definitions(loaded, report), scopes, texts)
+
+
+def raise_found(project: Project) -> None:
+    """Raises what was found: each finding once, and none that only follows from a syntax error."""
+    found = list(dict.fromkeys(project.report.found))
+    syntax = project.loaded.syntax_errors
+    if syntax:
+        wrong = {label.span for d in syntax for label in d.labels if label.primary}
+        found = [d for d in found if d in syntax or not _follows(d, wrong)]
+    if found:
+        uses = _uses(project)
+        raise RecipeError([_with_let(d, uses) for d in found])
+
+
+def _follows(d: Diagnostic, wrong: set[Span]) -> bool:
+    """Whether a finding may only be there because of syntax errors: something is missing, or its text is wrong."""
+    return d.code in ("RL202", "RL207") or d.message.startswith("There is no recipe") \
+        or any(label.primary and label.span in wrong for label in d.labels)
+
+
+def _uses(project: Project) -> dict[Span, Span]:
+    return {use: place for scope in project.scopes.values() for use, place in scope.uses.items()}
+
+
+def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
+    """Where the wrong value came through a `let`, its definition is shown too."""
+    extra = tuple(Label(uses[x.span], "defined here") for x in d.labels if x.primary and x.span in uses)
+    return dataclasses.replace(d, labels=d.labels + extra)
+
+
+def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str],
+                 laid: Layer | None = None) -> Recipe | None:
+    """A recipe with its ancestors, profile and `--set`, and with `laid` on top; None once an error is reported."""
+    line, complete = ancestors(recipe, project.scope, project.report)
+    draft = Draft(Trail(project.texts))
+    layers = [*_layers(line, recipe, project, profile, sets, complete), *([laid] if laid else [])]
+    for layer in layers:
+        lay(draft, layer, project.report)
+    follow(draft, project.report)
+    parts: dict[str, Any] = {}
+    ok = complete
+    for axis, read in READERS.items():
+        e = draft.axes.get(axis)
+        if e is None and complete and axis not in draft.broken:
+            _missing(axis, line[0], project.report)
+        fields = read(e, project.report) if e is not None and axis not in draft.broken else None
+        ok, parts = ok and fields is not None, parts | (fields or {})
+    made = settings(draft.settings, draft.broken, project.report)
+    seed = DEFAULT_SEED if draft.seed is None else typed(draft.seed, Natural, "seed", project.report)
+    if not ok or made is None or seed is INVALID:
+        return None
+    spans = {axis: e.span for axis, e in draft.axes.items()}
+    whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
+                   axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project),
+                   layers=tuple((layer.how, layer.recipe) for layer in layers))
+    if made.evidence.baseline is not None:
+        reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
+    refuse_unread(whole, [r.name for r in line], project.report)
+    return whole
+
+
+def _missing(axis: str, root: tree.Recipe, report: Report) -> None:
+    report.add("RL202", f"the recipe does not say its {axis}", root.name_span, f"no {axis}",
+               fix=f"write {axis} = … with one of {', '.join(discover.names(axis))}")
+
+
+def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, profile: str | None,
+            sets: Sequence[str], complete: bool) -> list[Layer]:
+    layers = [Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line]
+    if profile is not None:
+        named = [(r, p) for r in line for p in r.body if isinstance(p, tree.Profile)]
+        chosen = [Layer("profile", f"{r.name}:{p.name}", p.body, project.scopes[r.span.file])
+                  for r, p in named if p.name == profile]
+        if not chosen and complete:
+            project.report.add("RL201", f"`{recipe.name}` has no profile `{profile}`", recipe.name_span,
+                               "no such profile", fix=did_you_mean(profile, dict.fromkeys(p.name for _, p in named))
+                               or f"it has none: write profile {profile} {{ … }} in it, or leave --profile out")
+        layers += chosen
+    if sets:
+        body = assignments(sets, project.report)
+        layers.append(Layer("--set", recipe.name, body, project.scopes[recipe.span.file]))
+    return layers

@@ -1,0 +1,79 @@
+"""The run that a sweep's runs are nested under: its own journal and tracker, and whether the tracker is there."""
+
+from __future__ import annotations
+
+import shutil
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rldsl import __version__
+from rldsl.diagnostics import RecipeError, at
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED
+from rldsl.runtime.journal import Journal, read_journal
+from rldsl.runtime.tracking import Tracker, TrackingReport, TrackingSettings, absolute
+
+from .driver import REUSED
+from .expansion import Expansion
+
+EXPANSION = "expansion.json"
+SECONDS = 5.0
+
+
+def reachable(expansion: Expansion) -> None:
+    """RecipeError RL409 where the tracking server does not answer. Files and databases are made when needed."""
+    uri = expansion.track[0]
+    if uri is None or not uri.startswith(("http://", "https://")):
+        return
+    try:
+        urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=SECONDS).close()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise RecipeError([at(
+            "RL409", f"the tracking server {uri} does not answer: {reason}", None,
+            why=f"{len(expansion.jobs())} runs would be nested under a run that is not there",
+            fix="start it, or track elsewhere: --set 'track.mlflow=\"sqlite:///mlflow.db\"', or none")]) from error
+
+
+class Parent:
+    """The open journal of an expansion and its uploader; a context manager. A driver that is killed leaves the
+    status KILLED, and the next one goes on in the same tracked run."""
+
+    def __init__(self, expansion: Expansion, home: Path, root: Path, frozen: Path):
+        home.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(frozen, home / EXPANSION)
+        before = list(read_journal(home))
+        begun = any(event.kind == "start" for event in before)
+        self.steps = max((event.data["step"] for event in before if event.kind == "step"), default=0)
+        self.journal = Journal(home)
+        if not begun:
+            self.journal.append("start", **_start(expansion))
+        uri, experiment = expansion.track
+        self.tracker = None
+        if uri is not None:
+            self.tracker = Tracker(home, TrackingSettings(absolute(uri, root), experiment, expansion.name))
+
+    def progress(self, counts: Counter[str]) -> None:
+        """How many runs are done, failed and killed in this session; steps go on from one session to the next."""
+        self.steps += 1
+        numbers = {"runs/done": counts[FINISHED] + counts[REUSED], "runs/failed": counts[FAILED],
+                   "runs/killed": counts[KILLED]}
+        self.journal.append("step", step=self.steps, metrics={k: float(n) for k, n in numbers.items()})
+
+    def artifact(self, path: str) -> None:
+        """A file in the folder that the tracker shall have."""
+        self.journal.append("artifact", path=path)
+
+    def close(self, status: str) -> TrackingReport | None:
+        """Writes how it ended and lets the uploader finish."""
+        self.journal.append("end", status=status)
+        self.journal.close()
+        return self.tracker.finish() if self.tracker else None
+
+
+def _start(expansion: Expansion) -> dict[str, Any]:
+    params = {"kind": expansion.kind, "recipe": expansion.of, "points": len(expansion.points),
+              "runs": len(expansion.jobs()), "seeds": list(expansion.seeds), "varies": list(expansion.varies)}
+    return {"name": expansion.name, "params": params, "artifacts": [EXPANSION],
+            "tags": {"rldsl": __version__, "sweep": expansion.name, "kind": expansion.kind}}

@@ -1,0 +1,58 @@
+"""The folder of a run: what its files are called, whether a process is at work in it, and how it stands."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .journal import FILE as JOURNAL
+
+PLAN, PROJECT, LOCK, MEMBER = "plan.json", "project.txt", "training.lock", "member.json"
+"""The plan; the project's root; held while a process trains; which sweep or ablation the run belongs to."""
+FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
+RUNNING, NEW = "RUNNING", "NEW"
+TAIL = 65536
+
+
+def at_work(folder: Path) -> bool:
+    """Whether some process is training in the folder now."""
+    if not (folder / LOCK).exists():
+        return False
+    with open(folder / LOCK, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def status(folder: Path) -> tuple[str, str]:
+    """How a run stands, and the error that ended it where one did. Without an `end` it was killed."""
+    if at_work(folder):
+        return RUNNING, ""
+    last = last_event(folder)
+    if last is None:
+        return NEW, ""
+    if last["kind"] != "end":
+        return KILLED, ""
+    return last["data"]["status"], last["data"].get("error", "")
+
+
+def last_event(folder: Path) -> Mapping[str, Any] | None:
+    """The journal's last whole event, read from the end of the file; None where there is none."""
+    path = folder / JOURNAL
+    if not path.exists():
+        return None
+    size = TAIL
+    while True:
+        with open(path, "rb") as file:
+            length = file.seek(0, os.SEEK_END)
+            file.seek(max(0, length - size))
+            lines = file.read().rpartition(b"\n")[0].split(b"\n")
+        if len(lines) > 1 or size >= length:
+            return json.loads(lines[-1]) if lines[-1] else None
+        size *= 16
