@@ -70,7 +70,11 @@ def names(axis: str, role: type[Choice], *, gives: Trait | None = None, never_gi
 def _may(cls: type[Choice], kind: Literal["needs", "gives"]) -> Iterable[Trait]:
     """The traits that some parameters of a choice can bring about."""
     fixed = getattr(cls, kind)
-    return cls.decided_by if isinstance(fixed, property) else fixed
+    if not isinstance(fixed, property):
+        return fixed
+    name = cls.__module__.rpartition(".")[2].removesuffix("_")
+    shown = (getattr(cls(**e.params), kind) for e in discover.examples(cls.axis, name))
+    return frozenset(cls.decided_by).union(*shown)
 
 
 def without(choice: Choice, trait: Trait) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from rldsl.axes.choice import Choice
-from rldsl.axes.types import Band, Bound, Policies, Unit
+from rldsl.axes.types import Band, Bound, Policies, TermName, Unit
 from rldsl.compiler.settings import RecipeName
 
 UNIT_KINDS = {"seconds": ("time",), "bytes": ("bytes",), "fraction": ("plain", "percent")}
@@ -71,6 +71,8 @@ def _option(base: Any, marks: tuple) -> str:
         return f"a choice of the kind {base.__name__.lower()}"
     if any(isinstance(m, RecipeName) for m in marks):
         return "the name of a recipe"
+    if any(isinstance(m, TermName) for m in marks):
+        return "the name of a source of the feedback"
     return {bool: "true or false", str: "a text in quotes", Band: "a range such as 0.5..5.0",
             Policies: "two policies such as current / old"}[base]
 

@@ -14,8 +14,9 @@ from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.diagnostics.render import render
 from rldsl.runtime.errors import RunError
 
-STOPS = {"RL406", "RL603", "RL611"}
-"""What may keep a compiled recipe from its two batches: more than one process, nothing to train on, no group kept."""
+STOPS = {"RL406", "RL603", "RL607", "RL611"}
+"""What may keep a compiled recipe from its two batches: more than one process, nothing to train on, a scorer
+that the data has no column for, no group kept."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ SOUND = {
     "ratio": "token(current / old)", "gate": "clip(0.2)", "reduction": "token_mean", "distribution": "on_policy",
     "system": "sync on colocated",
 }
-TASKS = ("toy:largest(length=2)", "toy:reverse", "toy:copy")
+TASKS = ("toy:largest?length=3", "toy:reverse", "toy:copy")
 SAMPLED = {"max_tokens": "4"}
 """Parameters that are held small, or mean something of this machine."""
 BY_EXAMPLE = 0.4
@@ -68,7 +68,7 @@ def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
 
 def _feedback(draw: Random) -> str:
     terms = [one(draw, "feedback", draw.choice((base.Source,) * 7 + (base.Shaping,)))]
-    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter)))
+    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter, Choice)))
     terms = [draw.choice((f"{t}", f"{t}", f"0.5 * {t}")) for t in terms]
     if draw.random() < 0.1:
         terms[0] = f"{terms[0]} * {one(draw, 'feedback', base.Source)}"
@@ -102,7 +102,7 @@ TEACHERS = ', teachers: ["toy:llama-1x16"]'
 OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
 OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
 CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
-EVALUATE = 'evaluate { "toy:largest", samples: 1, every: 2, problems: 4 }'
+EVALUATE = 'evaluate { "toy:largest?length=3", samples: 1, every: 2, problems: 4 }'
 
 
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:

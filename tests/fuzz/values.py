@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
-from rldsl.axes.types import Band, Bound, Policies
+from rldsl.axes.types import Band, Bound, Policies, TermName
 from rldsl.compiler.settings import hints
 from rldsl.compiler.typehints import bound, is_choice, options, unit
 
@@ -54,7 +54,9 @@ def value(draw: Random, hint: Any) -> str:
         return draw.choice(("current / old", "current / rollout"))
     if get_origin(base) is tuple:
         return draw.choice(("[]", '["z"]'))
-    return _choice(draw, base) if is_choice(base) else f'"{draw.choice(TEXTS)}"'
+    if is_choice(base):
+        return _choice(draw, base)
+    return "verify" if any(isinstance(m, TermName) for m in marks) else f'"{draw.choice(TEXTS)}"'
 
 
 def _choice(draw: Random, base: type[Choice]) -> str:

@@ -13,7 +13,7 @@ from rldsl.axes import base, discover
 from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
-from rldsl.compiler.recipe import Node
+from rldsl.compiler.recipe import Node, Sum
 from rldsl.compiler.resolve import profiles, resolve
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
@@ -91,6 +91,14 @@ def test_an_assertion_of_fresh_data_is_refused_under_unbounded_lag():
     found = codes(free(distribution=(node("distribution", "on_policy"),)))
     assert found == {"RL307", "RL311"}
     assert "any number of batches" in one(free(distribution=(node("distribution", "on_policy"),)), "RL311").message
+
+
+def test_siblings_that_several_axes_need_are_asked_for_once_each():
+    """An advantage is no remedy where the feedback compares siblings as well."""
+    compared = Sum((node("feedback", "verify", "numeric"), node("feedback", "length_penalty", 0.5)))
+    found = [d for d in check(grpo(feedback=compared, sampling=(node("sampling", "single", max_tokens=4),)))
+             if d.code == "RL301"]
+    assert len(found) == 2 and not any("choose an advantage" in d.fix for d in found)
 
 
 # ── needs that no shipped choice has ─────────────────────────────────────────────────────────────────
