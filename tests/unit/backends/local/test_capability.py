@@ -17,10 +17,10 @@ from tests.probing import recipe_of
     ("reduction", "turn_mean", "no"), ("gate", "dpo(0.1)", "yes"), ("advantage", "remax", "yes"),
     ("advantage", "monte_carlo", "yes")])
 def test_what_is_missing_is_refused_and_the_rest_is_not(axis, text, runs):
-    """RL406 is what lacks mean, and what stands beside takes it away."""
+    """What lacks is RL406, or a rule that says it better; what stands beside takes it away."""
     found = capability(axis, text.partition("(")[0])
     assert found.runs == runs
-    refused = "RL406" in {d.code for d in check(recipe_of(**{axis: text}))}
+    refused = bool({"RL304", "RL322", "RL406"} & {d.code for d in check(recipe_of(**{axis: text}))})
     assert refused == (runs == "no" or "cross_segment" in text or bool(found.beside))
 
 
