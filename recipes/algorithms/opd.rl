@@ -17,7 +17,12 @@ recipe opd {
   profile toy {
     feedback = verify(exact)
     sampling = student(n: 4, max_tokens: 6)
-    model    { policy: "toy:llama-2x64", warm_start: 115, teachers: ["toy:llama-2x64"], teacher_warm_start: 300 }
+    model {
+      policy: "toy:llama-2x64"
+      warm_start: 115
+      teachers: ["toy:llama-2x64"]
+      teacher_warm_start: 300
+    }
     data     { train: "toy:reverse", prompts: 32 }
     optim    { adamw(lr: 5e-4) }
     budget   { steps: 60 }

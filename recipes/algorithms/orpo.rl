@@ -9,7 +9,7 @@ recipe orpo extends dpo {
   optim { adamw(lr: 8e-6) }
 
   profile toy {
-    gate  = orpo(lambda: 0.1)
+    gate = orpo(lambda: 0.1)
     optim { adamw(lr: 5e-4) }
   }
 }

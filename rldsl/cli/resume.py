@@ -21,6 +21,7 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.diagnostics import Diagnostic
     from rldsl.runtime.errors import RunError
     from rldsl.runtime.folder import PLAN, PROJECT
+    from rldsl.runtime.journal import FILE as JOURNAL
 
     from .shared.session import train
 
@@ -31,4 +32,5 @@ def run(args: argparse.Namespace) -> int:
                                       why="a run is resumed from its own plan",
                                       fix="give the folder that `rldsl run` named"))
     root = Path((folder / PROJECT).read_text(encoding="utf-8"))
-    return train(read_plan(folder / PLAN), folder, root, args, resume=True)
+    begun = (folder / JOURNAL).exists()  # a sweep prepares folders in which nothing has happened yet
+    return train(read_plan(folder / PLAN), folder, root, args, resume=begun)

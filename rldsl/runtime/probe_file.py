@@ -97,8 +97,10 @@ def read_batch(text: str, path: str) -> BatchFile:
     try:
         batch = BatchFile.model_validate(json.loads(text, object_pairs_hook=_once))
     except ValidationError as error:
-        places = {_place(e["loc"]): e for e in error.errors()}
-        raise RecipeError([_explain(e, place, path) for place, e in places.items()]) from None
+        first: dict[str, Any] = {}
+        for each in error.errors():
+            first.setdefault(_place(each["loc"]), each)
+        raise RecipeError([_explain(e, place, path) for place, e in first.items()]) from None
     except (ValueError, RecursionError) as error:
         raise RecipeError([at("RL203", f"{path} is not JSON: {_reason(error)}", None,
                               fix="give an object: {\"responses\": […]}")]) from None

@@ -36,7 +36,8 @@ def test_every_recipe_is_refused_for_a_reason_or_works(outcomes):
 
 def test_enough_of_them_reach_each_end(outcomes):
     kinds = [o.kind for o in outcomes]
-    assert kinds.count("trained") >= 10 and kinds.count("compiled") >= 25 and kinds.count("refused") >= 60
+    assert kinds.count("trained") >= 10 and kinds.count("refused") >= 60
+    assert kinds.count("compiled") + kinds.count("trained") >= 50
     refusals = {code for o in outcomes for code in o.codes}
     assert len([c for c in refusals if c.startswith("RL3")]) >= 10 and refusals & {"RL204", "RL205", "RL208"}
 

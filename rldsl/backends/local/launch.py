@@ -150,11 +150,14 @@ def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Obse
 
 
 def _tell_dropped(run: Run, train: str, limit: int) -> None:
-    for name, held in {train: run.data, **{f"{name}, held out,": d for name, d in run.held_out.items()}}.items():
-        if held.dropped:
-            run.warn(Diagnostic("RL408", f"{held.dropped} of {held.dropped + len(held)} prompts of {name} are left "
-                                f"out: they are longer than {limit} tokens", severity="warning",
-                                why="data { too_long: drop } says so", fix="nothing to do, if these can be spared"))
+    """Warns of prompts that are left out, with their numbers."""
+    sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
+    for name, data in sources:
+        if data.dropped:
+            run.warn(Diagnostic(
+                "RL408", f"{data.dropped} of {data.dropped + len(data)} prompts of {name} are left out: they are "
+                f"longer than {limit} tokens", severity="warning", why="data { too_long: drop } says so",
+                fix="nothing to do, if these can be spared"))
 
 
 def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:

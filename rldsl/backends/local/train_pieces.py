@@ -32,7 +32,7 @@ def cut(rows: Sequence[Trajectory], cutting: Cutting) -> list[list[int]]:
 def measured(rows: Sequence[Trajectory], cutting: Cutting,
              forward: Callable[[list[Trajectory]], dict[str, Tensor]]) -> dict[str, Tensor]:
     """What `forward` gives for each piece, as flat columns over all rows."""
-    pieces = cut(rows, cutting)
+    pieces = cut(rows, cutting) or [[]]
     parts = [forward([rows[i] for i in piece]) for piece in pieces]
     lengths = [len(row.tokens) for row in rows]
     return {name: joined([part[name] for part in parts], pieces, lengths) for name in parts[0]}

@@ -142,7 +142,7 @@ def find(path: str, name: str | None, kind: type, *, sets: Sequence[str] = (),
                            "the second one", fix=f"write {file.path}:NAME with one of {', '.join(names)}")
     else:
         project.report.add("RL202", f"the file holds no {word}", top, "nothing to run",
-                           fix=f"write {word} NAME …; the language reference has the form")
+                           fix=f"write {kind.__name__.lower()} NAME …; the language reference has the form")
     return project, None
 
 

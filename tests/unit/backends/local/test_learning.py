@@ -112,8 +112,8 @@ def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
 
     loaded = launch.load_policy
 
-    def other(spec, *rest):
-        policy, tokenizer = loaded(spec, *rest)
+    def other(spec, *rest, **named):
+        policy, tokenizer = loaded(spec, *rest, **named)
         if spec == "toy:llama-1x16":
             tokenizer.size += 1
         return policy, tokenizer

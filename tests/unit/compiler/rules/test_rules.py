@@ -46,7 +46,7 @@ def offered(text):
 
 def test_a_remedy_offers_only_what_a_run_would_take():
     single = one(grpo(sampling=(node("sampling", "single", max_tokens=6),)), "RL301")
-    assert {"gae", "batch_mean"} <= offered(single.fix) and not offered(single.fix) & {"none", "remax", "teacher"}
+    assert {"gae", "batch_mean"} <= offered(single.fix) and not offered(single.fix) & {"none", "remax"}
     for name in offered(single.fix.partition("takes one response")[2]):
         changed = grpo(sampling=(node("sampling", "single", max_tokens=6),), advantage=(node("advantage", name),))
         assert not codes(changed) & {"RL301", "RL322", "RL406"}, name
