@@ -42,17 +42,21 @@ def _comparing(recipe: Recipe) -> list[Node]:
 
 def _alternatives(recipe: Recipe) -> str:
     """The estimators that the recipe would compile with, as they are called without arguments; or nothing."""
-    from ..check import check as check_all  # it imports the rules
-
     found = []
     for name in discover.names("advantage"):
         cls = discover.find("advantage", name)
         if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)):
             continue
         other = replace(recipe, advantage=(Node(cls(), recipe.advantage[0].span),))
-        if not _comparing(other) and not any(d.severity == "error" for d in check_all(other)):
+        if not _comparing(other) and _compiles(other):
             found.append(f"`{name}`")
     return f", or choose an advantage that takes one response: {', '.join(found)}" if found else ""
+
+
+def _compiles(recipe: Recipe) -> bool:
+    from ..check import check as check_all  # it imports the rules
+
+    return not any(d.severity == "error" for d in check_all(recipe))
 
 
 def remedy(recipe: Recipe) -> str:
@@ -60,4 +64,18 @@ def remedy(recipe: Recipe) -> str:
     own = sampler(recipe).decided_by.get(SIBLINGS)
     if own is not None:
         return f"Write {own}: 2 or more in {said(recipe.sampling[0])}"
-    return f"Sample at least 2 responses to each prompt with {names('sampling', Sampler, gives=SIBLINGS)}"
+    listed = ", ".join(_samplers(recipe)) or names("sampling", Sampler, gives=SIBLINGS)
+    return f"Sample at least 2 responses to each prompt with {listed}"
+
+
+def _samplers(recipe: Recipe) -> Iterator[str]:
+    """The samplers that need a number of siblings and a limit, and that the recipe would compile with."""
+    first, *stages = recipe.sampling
+    for name in discover.names("sampling"):
+        cls = discover.find("sampling", name)
+        needed = {f.name for f in fields(cls) if f.default is MISSING}
+        count = cls.decided_by.get(SIBLINGS)
+        if issubclass(cls, Sampler) and count and needed <= {count, "max_tokens"}:
+            choice = cls(**{count: 2, "max_tokens": first.choice.max_tokens})
+            if _compiles(replace(recipe, sampling=(Node(choice, first.span), *stages))):
+                yield f"`{name}`"
