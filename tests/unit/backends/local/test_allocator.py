@@ -21,6 +21,8 @@ for _ in range(20):
     touch()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
+PAGES = 20 * 8 * 2**22 // 4096
+"""What the measured rounds touch."""
 
 
 def faults(how):
@@ -30,7 +32,7 @@ def faults(how):
 
 def test_tensors_are_not_faulted_in_again():
     supported = sys.platform.startswith("linux") and hasattr(allocator.ctypes.CDLL(None), "mallopt")
-    assert faults("keep") < 0.2 * faults("default") or not supported
+    assert faults("keep") < 0.05 * PAGES or not supported  # by default some or all are, as the heap happens to lie
 
 
 def test_other_systems_are_left_alone(monkeypatch):
