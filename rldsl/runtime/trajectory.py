@@ -17,13 +17,28 @@ class SamplingOptions:
 
 
 @dataclass(frozen=True)
+class Prefix:
+    """The first tokens of a response that exist already: from before a pause, or taken from another response.
+
+    Per token and of equal length, with the log-prob and the weight version of when it was sampled.
+    """
+
+    tokens: tuple[int, ...] = ()
+    logps: tuple[float, ...] = ()
+    versions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Request:
-    """One prompt to be answered `siblings` times. `group` is minted by the sampling stage and carried to the end."""
+    """One prompt to be answered `siblings` times, by the siblings `first`, `first + 1`, …; each answer begins with
+    `prefix`, and only what follows it is sampled. `group` is minted by the sampling stage and carried to the end."""
 
     group: int
     row: int
     prompt: tuple[int, ...]
     siblings: int
+    first: int = 0
+    prefix: Prefix = Prefix()
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
-def uniforms(seed: int, batch: int, group: Tensor, sibling: Tensor, steps: range) -> Tensor:
-    """Float64 in (0, 1), [rows, steps]; `group` and `sibling` are int64 [rows].
+def uniforms(seed: int, batch: int, group: Tensor, sibling: Tensor, begun: Tensor, steps: range) -> Tensor:
+    """Float64 in (0, 1), [rows, steps]; `group`, `sibling` and `begun`, from where a row counts, are int64 [rows].
 
     Each coordinate is absorbed by one round of splitmix64 (Steele, Lea, Flood 2014).
     """
     state = _absorb(_absorb(torch.zeros_like(group), seed), batch)
     state = _absorb(_absorb(state, group), sibling)
     step = torch.arange(steps.start, steps.stop, device=group.device)
-    state = _absorb(state.unsqueeze(1), step.unsqueeze(0))
+    state = _absorb(state.unsqueeze(1), begun.unsqueeze(1) + step.unsqueeze(0))
     return (_shift(state, 11).double() + 0.5) * 2.0**-53
 
 

@@ -36,24 +36,29 @@ class _Draw:
 
 @dataclass
 class _Alive:
-    """The rows still decoded. `slot` is their place in the record; `done` rows await the next compaction."""
+    """The rows still decoded. `slot` is their place in the record; `begun` counts the response tokens that were there
+    before; `done` rows await the next compaction."""
 
     slot: Tensor
     group: Tensor
     sibling: Tensor
+    begun: Tensor
     position: Tensor
     done: Tensor
     uniform: Tensor
 
     def keep(self, rows: Tensor) -> None:
-        for name in ("slot", "group", "sibling", "position", "done", "uniform"):
+        for name in ("slot", "group", "sibling", "begun", "position", "done", "uniform"):
             setattr(self, name, getattr(self, name).index_select(0, rows))
 
 
 class _Record:
-    """Sampled ids and log-probs by slot and step, how many of them count, and whether the slot ended by itself."""
+    """Sampled ids and log-probs by slot and step, how many of them count, and whether the slot ended by itself.
+    `before` holds what each slot's response began with."""
 
-    def __init__(self, slots: int, device: torch.device):
+    def __init__(self, before: Sequence[tuple[int, ...]], device: torch.device):
+        slots = len(before)
+        self.before = before
         self.tokens = torch.zeros(slots, DRAWN_STEPS, dtype=torch.int64, device=device)
         self.logps = torch.zeros(slots, DRAWN_STEPS, device=device)
         self.lengths = torch.zeros(slots, dtype=torch.int64, device=device)
@@ -70,6 +75,8 @@ class _Record:
 def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions, *, seed: int, batch: int,
            version: int, greedy: bool = False) -> list[Trajectory]:
     """Answer every request `siblings` times; trajectories in the order of requests, then siblings.
+
+    A request's prefix is computed with its prompt, and stands at the beginning of each of its trajectories as it came.
 
     Log-probs are of the distribution sampled from (temperature and truncation applied), 0 under `greedy` or
     temperature 0, where one token has all the probability. What is drawn depends on (seed, batch, group,
@@ -117,12 +124,13 @@ def _waves(policy: Policy, requests: Sequence[Request], max_tokens: int) -> list
 
 def _prefill(policy: Policy, weights: Weights, requests: Sequence[Request]
              ) -> tuple[Tensor, list[tuple[Tensor, Tensor]], Tensor | None]:
-    """State [G, D] after each prompt, keys and values per layer [G, P, K, C], and which columns are real."""
+    """State [G, D] after each prompt and prefix, keys and values per layer [G, P, K, C], and which columns are real."""
     device = policy.device
-    lengths = torch.tensor([len(request.prompt) for request in requests], device=device)
+    given = [request.prompt + request.prefix.tokens for request in requests]
+    lengths = torch.tensor([len(tokens) for tokens in given], device=device)
     shape = rectangle(lengths.tolist(), device)
-    ids = torch.tensor([token for request in requests for token in request.prompt], device=device)
-    positions = torch.cat([torch.arange(len(request.prompt)) for request in requests]).to(device)
+    ids = torch.tensor([token for tokens in given for token in tokens], device=device)
+    positions = torch.cat([torch.arange(len(tokens)) for tokens in given]).to(device)
     layers: list[tuple[Tensor, Tensor]] = []
 
     def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -135,9 +143,9 @@ def _prefill(policy: Policy, weights: Weights, requests: Sequence[Request]
 
 
 def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw: _Draw) -> _Record:
-    device, steps = policy.device, draw.options.max_tokens
+    device, steps = policy.device, draw.options.max_tokens - min(len(r.prefix.tokens) for r in requests)
     alive, owner = _start(requests, device)
-    record = _Record(alive.slot.shape[0], device)
+    record = _Record([r.prefix.tokens for r in requests for _ in range(r.siblings)], device)
     states, layers, seen = _prefill(policy, weights, requests)
     cache = Cache(layers, owner, seen, steps)
     table = rotation(torch.arange(cache.length + steps, device=device), policy.inverse)
@@ -146,20 +154,20 @@ def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw:
         token, logp = _choose(logits, alive, draw, step)
         record.write(alive.slot, step, token, logp)
         token = _drop_finished(policy, alive, cache, record, token, step, draw)
-        if token is None or step + 1 == steps:
+        if token is None:
             break
         logits = _step(policy, weights, cache, token, table.index_select(0, alive.position)) @ weights.head.t()
         alive.position += 1
-    record.lengths[~record.stopped] = steps
     return record
 
 
 def _start(requests: Sequence[Request], device: torch.device) -> tuple[_Alive, Tensor]:
-    rows = [(index, request.group, sibling, len(request.prompt))
-            for index, request in enumerate(requests) for sibling in range(request.siblings)]
-    owner, group, sibling, position = torch.tensor(rows, dtype=torch.int64, device=device).reshape(-1, 4).unbind(1)
+    rows = [(index, r.group, r.first + sibling, len(r.prefix.tokens), len(r.prompt) + len(r.prefix.tokens))
+            for index, r in enumerate(requests) for sibling in range(r.siblings)]
+    columns = torch.tensor(rows, dtype=torch.int64, device=device).reshape(-1, 5)
+    owner, group, sibling, begun, position = columns.unbind(1)
     slot = torch.arange(len(rows), device=device)
-    return _Alive(slot, group, sibling, position.clone(), torch.zeros_like(slot, dtype=torch.bool),
+    return _Alive(slot, group, sibling, begun, position.clone(), torch.zeros_like(slot, dtype=torch.bool),
                   torch.empty(len(rows), 0, device=device)), owner
 
 
@@ -179,7 +187,7 @@ def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tens
         return token, torch.zeros_like(token, dtype=torch.float32)
     if step % DRAWN_STEPS == 0:
         ahead = range(step, min(step + DRAWN_STEPS, draw.options.max_tokens))
-        alive.uniform = uniforms(draw.seed, draw.batch, alive.group, alive.sibling, ahead)
+        alive.uniform = uniforms(draw.seed, draw.batch, alive.group, alive.sibling, alive.begun, ahead)
     logps = scaled(logits, draw.options).log_softmax(dim=-1)
     cumulative = logps.exp().cumsum(dim=-1, dtype=torch.float64)
     point = alive.uniform[:, step % DRAWN_STEPS].unsqueeze(1) * cumulative[:, -1:]
@@ -190,11 +198,12 @@ def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tens
 def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record, token: Tensor, step: int,
                    draw: _Draw) -> Tensor | None:
     """Note who ended at `step`; compact once an eighth has. The tokens to feed next, or None when all ended."""
-    ended = _ends(policy, alive, record, token, step, draw.options.stop) & ~alive.done
+    stopped = _ends(policy, alive, record, token, step, draw.options.stop) & ~alive.done
+    ended = stopped | (alive.begun + step + 1 == draw.options.max_tokens) & ~alive.done
     if not ended.any():
         return token
     record.lengths[alive.slot[ended]] = step + 1
-    record.stopped[alive.slot[ended]] = True
+    record.stopped[alive.slot[stopped]] = True
     alive.done |= ended
     going = (~alive.done).nonzero().flatten()
     if not len(going):
@@ -214,7 +223,9 @@ def _ends(policy: Policy, alive: _Alive, record: _Record, token: Tensor, step: i
     if stop:
         window = max(len(text.encode()) for text in stop) + 4
         recent = record.tokens[alive.slot, max(0, step + 1 - window):step + 1].tolist()
-        texts = [policy.tokenizer.decode(ids) for ids in recent]
+        before = [record.before[slot] for slot in alive.slot.tolist()]
+        texts = [policy.tokenizer.decode([*old[-window:], *new][-window:])
+                 for old, new in zip(before, recent, strict=True)]
         ended |= torch.tensor([any(text in tail for text in stop) for tail in texts], device=ended.device)
     return ended
 
@@ -225,12 +236,13 @@ def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record,
     written = torch.arange(record.tokens.shape[1], device=policy.device) < record.lengths.unsqueeze(1)
     tokens, logps = record.tokens[written].tolist(), record.logps[written].tolist()
     decode, eos = policy.tokenizer.decode, policy.tokenizer.eos
-    answered = [(request, sibling) for request in requests for sibling in range(request.siblings)]
+    answered = [(r, r.first + sibling) for r in requests for sibling in range(r.siblings)]
     found, end = [], 0
     for (request, sibling), length, ended in zip(answered, lengths, stopped, strict=True):
         start, end = end, end + length
-        ids = tuple(tokens[start:end])
+        old, ids = request.prefix, request.prefix.tokens + tuple(tokens[start:end])
         found.append(Trajectory(
-            request.group, sibling, request.row, request.prompt, ids, tuple(logps[start:end]), (version,) * length,
-            "stop" if ended else "length", decode(ids[:-1] if ids[-1] in eos else ids)))
+            request.group, sibling, request.row, request.prompt, ids, old.logps + tuple(logps[start:end]),
+            old.versions + (version,) * length, "stop" if ended else "length",
+            decode(ids[:-1] if ids[-1] in eos else ids)))
     return found

@@ -49,5 +49,5 @@ def toy_policy(spec: str, compute: torch.dtype, seed: int) -> Policy:
 def _normal(count: int, seed: int, index: int) -> torch.Tensor:
     """Standard normals by inverse transform of counter-based uniforms."""
     row = torch.zeros(1, dtype=torch.int64)
-    u = uniforms(seed, index, row, row, range(count))[0]
+    u = uniforms(seed, index, row, row, torch.zeros_like(row), range(count))[0]
     return torch.special.ndtri(u).float()

@@ -13,7 +13,7 @@ from rldsl.backends.local.draws import uniforms
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.sampler import sample
 from rldsl.diagnostics import RecipeError
-from rldsl.runtime.trajectory import Request, SamplingOptions
+from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions
 
 OPTIONS = SamplingOptions(temperature=1.0, max_tokens=12)
 
@@ -136,8 +136,24 @@ def test_beyond_the_context_is_refused_with_both_numbers(policy):
 
 def test_uniforms_are_uniform_and_distinct():
     rows = torch.arange(200)
-    u = uniforms(0, 0, rows, rows % 7, range(100))
+    begun = torch.zeros_like(rows)
+    u = uniforms(0, 0, rows, rows % 7, begun, range(100))
     assert u.dtype == torch.float64 and 0 <= u.min() and u.max() < 1
     assert abs(u.mean() - 0.5) < 0.01 and abs(u.var() - 1 / 12) < 0.005
     assert len(u.flatten().unique()) == u.numel()
-    assert torch.equal(uniforms(0, 0, rows, rows % 7, range(40, 60)), u[:, 40:60])
+    assert torch.equal(uniforms(0, 0, rows, rows % 7, begun, range(40, 60)), u[:, 40:60])
+    assert torch.equal(uniforms(0, 0, rows, rows % 7, begun + 40, range(20)), u[:, 40:60])
+
+
+@pytest.mark.parametrize("options", [OPTIONS, dataclasses.replace(OPTIONS, stop=("00",), max_tokens=40)])
+def test_an_answer_that_is_taken_up_again_ends_as_if_it_had_never_been_cut(policy, options):
+    whole = draw(policy, requests(policy), options)
+    begun = [min(len(t.tokens) - 1, 1 + 2 * i) for i, t in enumerate(whole)]
+    again = [Request(t.group, t.row, t.prompt, 1, t.sibling,
+                     Prefix(t.tokens[:n], t.logps[:n], (4,) * n)) for t, n in zip(whole, begun, strict=True)]
+    found = draw(policy, again, options)
+    for t, old, n in zip(found, whole, begun, strict=True):
+        assert (t.group, t.sibling, t.tokens, t.finish, t.text) == (
+            old.group, old.sibling, old.tokens, old.finish, old.text)
+        assert t.versions == (4,) * n + (5,) * (len(t.tokens) - n)
+        assert t.logps == pytest.approx(old.logps, abs=1e-5)
