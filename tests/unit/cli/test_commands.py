@@ -153,7 +153,7 @@ def test_new_never_overwrites(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "mine" / "x").read_text() == "" and len(list((tmp_path / "mine").iterdir())) == 1
 
 
-@pytest.mark.parametrize("place, code", [('data.train="toy:nonsense"', "RL407"), ("model.max_prompt=3", "RL408")])
+@pytest.mark.parametrize("place, code", [('data.train="nowhere.jsonl"', "RL407"), ("model.max_prompt=3", "RL408")])
 def test_preflight_opens_what_the_recipe_names(project, capsys, place, code):
     assert main(["compile", "a.rl:small", "--preflight", "--set", place]) == 4
     assert code in capsys.readouterr().err

@@ -70,7 +70,8 @@ def test_the_seed_is_the_recipes_own(project: Path) -> None:
 @pytest.mark.parametrize("sets, code, says", [
     (["budget.steps=none"], 1, "RL202"),
     (['data.train="nowhere.jsonl"'], 4, "RL407"),
-    (['model.policy="toy:gpt-1x16"'], 4, "RL407"),
+    (['model.policy="toy:gpt-1x16"'], 1, "RL201"),
+    (['data.train="toy:additon"'], 1, "RL201"),
     (["model.max_prompt=2"], 4, "RL408"),
     (["system=sync on disaggregated(rollout: 1, train: 1)"], 4, "RL406"),
 ])
