@@ -104,6 +104,25 @@ def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
     assert "RL609" in capsys.readouterr().err
 
 
+def test_a_run_whose_project_was_moved_away_leaves_nothing_behind(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here", "--set", "budget.steps=1"]) == 0
+    gone = project / "gone"
+    (project / "here" / "project.txt").write_text(str(gone))
+    before = sorted(project.rglob("*"))
+    assert main(["resume", "here"]) == 3
+    err = capsys.readouterr().err
+    assert "RL609" in err and str(gone) in err and "project.txt" in err
+    assert sorted(project.rglob("*")) == before
+
+
+@pytest.mark.parametrize("every, after", [(1, [1, 2, 3]), (2, [2, 3]), (4, [3])])
+def test_checkpoints_are_as_far_apart_as_the_recipe_says(project: Path, every: int, after: list[int]) -> None:
+    sets = ["--set", f"track.checkpoint_every={every}", "--set", "budget.steps=3"]
+    assert main(["run", "tiny.rl", "--out", "here", *sets]) == 0
+    written = [e.data["step"] for e in read_journal(project / "here") if e.kind == "checkpoint"]
+    assert [step for step in written if step] == after
+
+
 def test_a_run_that_is_still_at_work_is_left_alone(project: Path, capsys) -> None:
     import fcntl
 
