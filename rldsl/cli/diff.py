@@ -38,9 +38,9 @@ def _side(target: str, args: argparse.Namespace) -> Mapping[str, Any]:
 
     if target.startswith(TRACKED):
         from rldsl.runtime.tracked_plan import tracked_plan
+        from rldsl.runtime.tracking import default_uri
 
-        uri = args.mlflow or f"sqlite:///{home('here') / 'mlflow.db'}"
-        return tracked_plan(target.removeprefix(TRACKED), uri).recipe
+        return tracked_plan(target.removeprefix(TRACKED), args.mlflow or default_uri(home("here"))).recipe
     if target.endswith(".json"):
         return read_plan(Path(target)).recipe
     if Path(target).is_dir():
