@@ -359,6 +359,10 @@ class Schedule(Choice):
         """Most batches by which data can be older than the trainer; None is no bound."""
         return 0
 
+    def least_lag(self) -> int:
+        """Versions by which all data, after the first batch, is older than the trainer at least."""
+        return 0
+
     def initial(self) -> dict[str, Any]:
         """The state before the first event; JSON values only."""
         return {}

@@ -32,5 +32,9 @@ def run(args: argparse.Namespace) -> int:
                                       why="a run is resumed from its own plan",
                                       fix="give the folder that `rldsl run` named"))
     root = Path((folder / PROJECT).read_text(encoding="utf-8"))
+    if not root.is_dir():
+        raise RunError(Diagnostic("RL609", f"the project of {folder} was in {root}, which is no folder now",
+                                  why="its data, its own scorers and its tracking are looked for there",
+                                  fix=f"move the project back, or write where it is now into {folder / PROJECT}"))
     begun = (folder / JOURNAL).exists()  # a sweep prepares folders in which nothing has happened yet
     return train(read_plan(folder / PLAN), folder, root, args, resume=begun)

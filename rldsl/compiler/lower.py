@@ -50,8 +50,6 @@ FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,),
 MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
         q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
-CHECKPOINT_EVERY = 10
-"""Batches between two checkpoints; the last batch always has one."""
 
 
 def build(recipe: Recipe, objective: Objective) -> Graph:
@@ -229,7 +227,7 @@ def _after(recipe: Recipe) -> Iterator[Node]:
         tasks = [{"name": t.name, "samples": t.samples or evaluate.samples} for t in evaluate.tasks]
         yield Node("evaluate", "evaluate", (ROLLOUT_WEIGHTS,), ("evaluation",), "rollout",
                    {"every": evaluate.every, "problems": evaluate.problems, "tasks": tasks})
-    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": CHECKPOINT_EVERY})
+    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": recipe.settings.track.checkpoint_every})
 
 
 def _plain(value: Any) -> Any:

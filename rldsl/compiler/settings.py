@@ -76,10 +76,10 @@ class Optim:
 
 @dataclass(frozen=True)
 class Critic:
-    """The value model, for estimators that read one. Without its own optimizer it uses the policy's."""
+    """The value model, for estimators that read one: a copy of the policy with a new head. Without its own optimizer
+    it uses the policy's."""
 
     optimizer: Annotated[Optimizer | None, Bare()] = None
-    init: Literal["policy"] = "policy"
     warmup_steps: Natural = 0  # batches that train the critic alone
     updates_per_actor: Count = 1
     value_clip: Positive | None = None
@@ -112,10 +112,12 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Track:
-    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
+    """What is kept of a run, and where. `mlflow: none` keeps the local journal only; the experiment defaults to the
+    recipe's name."""
 
     mlflow: str | None = "sqlite:///mlflow.db"
     experiment: str | None = None
+    checkpoint_every: Batches = 10  # the last batch always has one
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")

@@ -19,6 +19,9 @@ class OneStepOff(Schedule):
     def lag(self) -> int:
         return 1
 
+    def least_lag(self) -> int:
+        return 1
+
     def initial(self) -> dict[str, Any]:
         return {"ready": -1, "published": -1, "started": -1}
 

@@ -111,7 +111,7 @@ def refuse(recipe: Recipe) -> None:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
             why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
-            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
+            fix="choose a schedule and a placement that take turns, cluster { local }, and one teacher at most")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:

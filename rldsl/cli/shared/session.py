@@ -112,7 +112,7 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     """What the journal, the tracker and the report say of the run; its long parts are files beside it."""
     terms = [f"{t.name}: {unicode(t.expr)}" for t in plan.formula.terms()]
     formula = "J = Σ of\n" + "\n".join(terms)
-    (folder / RECIPE).write_text(plan.source, encoding="utf-8")
+    (folder / RECIPE).write_bytes(plan.source.encode())  # line ends stay as they were written
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
     settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()

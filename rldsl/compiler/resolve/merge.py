@@ -5,7 +5,9 @@ Axes are replaced, blocks merge by key, bare entries replace their family, dotte
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_origin
 
@@ -34,6 +36,20 @@ class Layer:
     recipe: str
     body: tuple[Assign | Block | Profile, ...]
     scope: Scope
+
+
+def without_replaced(layer: Layer, later: Sequence[Layer]) -> Layer:
+    """The layer without its changes to parameters of axes that a later one replaces."""
+    whole = {s.target.parts[0].name for x in later for s in x.body
+             if isinstance(s, Assign) and len(s.target.parts) == 1} & set(AXES)
+    kept = tuple(s for s in layer.body if not (isinstance(s, Assign) and len(s.target.parts) > 1
+                 and s.target.parts[0].name in whole and not _in_block(s.target.parts)))
+    return dataclasses.replace(layer, body=kept)
+
+
+def _in_block(parts: tuple[PathPart, ...]) -> bool:
+    """Whether a path leads to a setting: a block may have an axis's name."""
+    return parts[0].name in blocks() and parts[1].name in keys(blocks()[parts[0].name])
 
 
 @dataclass
