@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import ADVANTAGE
 from rldsl.axes.base import Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
@@ -130,8 +128,17 @@ def report(run: Run, work: Work) -> None:
                TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
+    look(run, metrics)
+
+
+def look(run: Run, metrics: Mapping[str, float]) -> None:
+    """Says what the detectors find. RunError where one of them is to stop the run."""
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    rewarded = ADVANTAGE in variables(run.objective.policy)
-    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
-    for warning in found:
-        run.warn(warning)
+    known = {**run.progress.held_out, **metrics}
+    run.progress.held_out = {}
+    run.progress.health, found = watch(run.detectors, run.progress.health, known, limit)
+    for d in found:
+        if d.severity == "warning":
+            run.warn(d)
+    if stops := [d for d in found if d.severity == "error"]:
+        raise RunError(stops[0])

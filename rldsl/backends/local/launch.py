@@ -21,6 +21,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
+from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run, Settings
@@ -72,7 +73,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+                  pool.score, journal, progress, observe, fresh=found is None,
+                  detectors=watching(settings.health.detectors))
         if resume:
             _restore(run, engine, found)
         else:
