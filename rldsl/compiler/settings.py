@@ -113,10 +113,13 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Track:
-    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
+    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name.
+    `traces` is how many responses are written down to be read, after the first batch, every so many, and the last."""
 
     mlflow: str | None = "sqlite:///mlflow.db"
     experiment: str | None = None
+    traces: Count | None = 4
+    traces_every: Batches = 20
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from .ledger import Ledger
 from .prompts import Prompts
 from .protocols import RolloutEngine, TrainEngine
 from .scoring import ScoreItem, ScoreResult
+from .traces import Tracing
 
 Score = Callable[[Sequence[ScoreItem]], Sequence[Sequence[ScoreResult]]]
 Observe = Callable[[str, Mapping[str, Any]], None]
@@ -67,7 +68,7 @@ class Settings:
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
-    the metrics.
+    the metrics, `tracing` says which responses are written down to be read.
     """
 
     folder: Path
@@ -86,6 +87,7 @@ class Run:
     fresh: bool
     fingerprint: str = ""
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
+    tracing: Tracing | None = None
 
     @property
     def checkpoints(self) -> Path:

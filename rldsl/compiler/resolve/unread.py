@@ -46,6 +46,7 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
+    yield Reader("track.traces_every", lambda: s.track.traces is not None, ("track.traces",), "traces: track.traces")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
     yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
