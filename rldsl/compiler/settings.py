@@ -13,6 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
+from rldsl.axes.detect import Detector
 from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
 from rldsl.diagnostics import Diagnostic, Span, at
 
@@ -113,11 +114,21 @@ class Evaluate:
 @dataclass(frozen=True)
 class Track:
     """What is kept of a run, and where. `mlflow: none` keeps the local journal only; the experiment defaults to the
-    recipe's name."""
+    recipe's name. `traces` is how many responses are written down to be read, after the first batch, every so many,
+    and the last."""
 
     mlflow: str | None = "sqlite:///mlflow.db"
     experiment: str | None = None
     checkpoint_every: Batches = 10  # the last batch always has one
+    traces: Count | None = 4
+    traces_every: Batches = 20
+
+
+@dataclass(frozen=True)
+class Health:
+    """Signs of ill health to watch for. A detector that is not written here watches with its own thresholds."""
+
+    detectors: Annotated[tuple[Detector, ...], Bare()] = ()
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
@@ -167,6 +178,7 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     evaluate: Evaluate = field(default_factory=Evaluate)
     track: Track = field(default_factory=Track)
+    health: Health = field(default_factory=Health)
     cluster: Cluster = field(default_factory=Cluster)
     evidence: Evidence = field(default_factory=Evidence)
     feedback: Scoring = field(default_factory=Scoring)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import ADVANTAGE
 from rldsl.axes.base import Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
@@ -14,10 +12,14 @@ from rldsl.diagnostics import Diagnostic
 from . import stages_after, stages_data, stages_train
 from .control import follow
 from .errors import RunError
+from .folder import write_text
 from .health import watch
 from .metrics import STEP_SECONDS, TOKENS_PER_SECOND
 from .run import Run
 from .stages_data import sampling_options
+from .trace_html import page
+from .traces import FOLDER as TRACES
+from .traces import traces
 from .work import RESPONSES, SAMPLED, Work
 
 Handler = Callable[[Run, Work, Node], None]
@@ -130,8 +132,31 @@ def report(run: Run, work: Work) -> None:
                TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
+    found = look(run, metrics)
+    show(run, work, found)
+    for d in found:
+        if d.severity == "warning":
+            run.warn(d)
+    if stops := [d for d in found if d.severity == "error"]:
+        raise RunError(stops[0])
+
+
+def look(run: Run, metrics: Mapping[str, float]) -> list[Diagnostic]:
+    """What the detectors find: errors where the run is to stop."""
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    rewarded = ADVANTAGE in variables(run.objective.policy)
-    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
-    for warning in found:
-        run.warn(warning)
+    known = {**run.progress.held_out, **metrics}
+    run.progress.held_out = {}
+    run.progress.health, found = watch(run.detectors, run.progress.health, known, limit)
+    return found
+
+
+def show(run: Run, work: Work, found: Sequence[Diagnostic]) -> None:
+    """Writes a few responses as a page, where one is due or a detector has found something."""
+    done, tracing = run.progress.batch, run.tracing
+    if tracing is None or not (found or tracing.due(done, run.settings.steps)):
+        return
+    if few := traces(work, tracing):
+        text = page(run.folder.name, done, few, [d.message for d in found])
+        path = f"{TRACES}/batch-{done:06d}.html"
+        write_text(run.folder / path, text)
+        run.record("artifact", path=path)

@@ -50,6 +50,15 @@ DETAILS = (
     Metric("groups/all_passed", "all passed", "number", "groups a filter dropped without a failure in them"),
     Metric("groups/reduced_to_one", "reduced to one", "number", "groups in the statistics with one response left"),
     Metric("advantage/abs", "|A|", "number", "mean |A| over tokens in the statistics"),
+    Metric("advantage/zero", "A = 0", "share", "share of responses in the statistics whose advantages are all 0"),
+    Metric("reward/spread", "reward spread", "number",
+           "standard deviation of the raw scores over the responses in the statistics"),
+    Metric("entropy/sampled", "sampled entropy", "number",
+           "mean −log μ over tokens in the statistics, in nats: an unbiased estimate of the sampler's entropy"),
+    Metric("prompts/information", "prompt's share", "share",
+           "share of a token's entropy that its prompt explains: plug-in mutual information of prompt and token over "
+           "the statistics (first 64 tokens, first 512 responses), less the same with responses dealt out at random, "
+           "over the tokens' entropy; may lie a little below 0"),
     Metric("critic/explained_variance", "explained variance", "number", "1 − Var(target − V)/Var(target) over tokens"),
     Metric("critic/value_loss", "value loss", "number", "mean ½(V − target)² over the tokens of all critic steps"),
     Metric("critic/grad_norm", "critic grad norm", "number", "L2 norm before clipping, mean over critic steps"),

@@ -34,7 +34,8 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
     answered once, else sampled as in training."""
     done = run.progress.batch
     if done % node.options["every"] == 0 or done >= run.settings.steps:
-        run.record("evaluate", step=done, metrics=held_out(run, node))
+        run.progress.held_out = held_out(run, node)
+        run.record("evaluate", step=done, metrics=run.progress.held_out)
 
 
 def untrained(run: Run) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
+from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
 from rldsl.compiler.graph import VALUE_TARGET, Node
 from rldsl.compiler.objective import Objective
@@ -16,6 +17,7 @@ from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
 from .errors import RunError
+from .information import information
 from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
@@ -44,7 +46,11 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
-    for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
+    rewarded = ADVANTAGE in variables(run.objective.policy)
+    seen = observe(settled.statistics, run.graph.of("sample")[0].options["siblings"], rewarded)
+    rows = [work.trajectories[i].tokens for i in settled.statistics.rows]
+    told = information(settled.statistics.groups, rows, f"{run.settings.seed}/{work.batch}")
+    for name, number in (seen | ({} if told is None else {"prompts/information": told})).items():
         work.tally.add(name, number)
 
 

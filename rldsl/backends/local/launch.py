@@ -17,16 +17,19 @@ from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import Track
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
+from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
+from rldsl.runtime.traces import Tracing
 
 from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
@@ -34,6 +37,7 @@ from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
 from .numerics import numerics
+from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
@@ -74,7 +78,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+                  pool.score, journal, progress, observe, fresh=found is None,
+                  detectors=watching(settings.health.detectors), tracing=_tracing(settings.track, tokenizer))
         if resume:
             _restore(run, engine, found)
         else:
@@ -201,6 +206,10 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
     target, arguments = choice.factory()
     return OptimizerSpec(target, arguments, clip_grad)
+
+
+def _tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+    return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
 
 
 def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:

@@ -12,12 +12,16 @@ from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
+from rldsl.axes.discover import AXES
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
+from rldsl.compiler.recorded import lacking
 
 from .report import Report
 
+DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
+"""What may decide which metrics there are."""
 STAGES = ("default", "recipe", "profile", "--set")
 
 
@@ -42,9 +46,13 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
+    yield Reader("track.traces_every", lambda: s.track.traces is not None, ("track.traces",), "traces: track.traces")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
     yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for detector in s.health.detectors:
+        lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
+        yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _reads(recipe, LOGP_TEACHER) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage"), "an advantage or a reward that reads a teacher in `teachers`")

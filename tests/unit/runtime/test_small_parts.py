@@ -1,4 +1,4 @@
-"""Ledger, checkpoints, learning rates, health, prompts, tallies: each on its own."""
+"""Ledger, checkpoints, learning rates, prompts, tallies: each on its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rldsl.diagnostics import RecipeError
 from rldsl.runtime import checkpoint
 from rldsl.runtime.control import follow
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.health import PATIENCE, watch
 from rldsl.runtime.journal import Journal, kept_events, read_journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import prompts
@@ -99,25 +98,6 @@ def test_a_full_disk_leaves_the_older_checkpoint(tmp_path) -> None:
 def test_learning_rates(kind: str, warmup: int, expected: list[float]) -> None:
     settings = Settings(4, 4, 1.0, kind, warmup, 0, 0)
     assert [lr_factor(settings, b) for b in range(4)] == pytest.approx(expected, abs=1e-6)
-
-
-def test_silence_is_named_once_when_it_lasts() -> None:
-    still = {"groups/uniform": 1.0, "advantage/abs": 0.0, "responses/truncated": 1.0, "reward/mean": 0.0}
-    streaks, said = {}, []
-    for _ in range(2 * PATIENCE):
-        streaks, found = watch(streaks, still, 256)
-        said += found
-    assert [d.code for d in said] == ["RL613", "RL614"]
-    assert "cut at the limit" in said[0].why and "max_tokens: 256" in said[1].message
-    streaks, found = watch(streaks, {"groups/uniform": 0.5, "advantage/abs": 0.1}, 256)
-    assert set(streaks.values()) == {0} and not found
-
-
-def test_equal_scores_with_signal_from_shaping_are_no_silence() -> None:
-    streaks = {}
-    for _ in range(PATIENCE):
-        streaks, found = watch(streaks, {"groups/uniform": 1.0, "advantage/abs": 0.3}, 256)
-    assert not found
 
 
 def test_long_prompts_are_counted_before_anything_starts() -> None:
