@@ -18,7 +18,7 @@ from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 
 from .report import Report
 
-STAGES = ("default", "recipe", "profile", "--set")
+STAGES = ("default", "recipe", "profile", "pipeline", "--set")
 
 
 @dataclass(frozen=True)
