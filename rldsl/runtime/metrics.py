@@ -60,6 +60,7 @@ DETAILS = (
     Metric("kappa/log_abs_p99", "|log κ|, 99th", "number", "99th percentile of |log κ| over tokens in the statistics"),
     Metric("correction/mean", "d", "number", "mean of the distribution's factor over tokens in the statistics"),
     Metric("correction/zero", "d = 0", "share", "share of tokens in the statistics that the distribution masks"),
+    Metric("responses/collected", "collected", "number", "responses of the batch that passed and are kept as data"),
     Metric("rows_computed", "rows computed", "number", "responses through forward and backward, mean over updates"),
     Metric("ratio/mean", "r", "number", "mean r before the gate, over computed tokens of all updates"),
     Metric("ratio/distance", "|r − 1|", "number", "mean |r − 1| before the gate, over computed tokens of all updates"),
