@@ -61,8 +61,9 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
-    return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *_collect(recipe, objective),
-                  *later, _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
+    return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective),
+                  *_collect(recipe, objective), *later,
+                  _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
 
 
 def provided(name: str, sampler: Sampler) -> bool:

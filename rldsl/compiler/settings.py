@@ -84,7 +84,7 @@ class Data:
     answer: str = "answer"
     template: str | None = None
     too_long: Literal["error", "drop"] = "error"
-    collect: Count | None = None  # most verified responses to each prompt that are kept as a data set; none: no data set
+    collect: Count | None = None  # most verified responses to a prompt that are kept as a data set; none keeps none
 
 
 @dataclass(frozen=True)

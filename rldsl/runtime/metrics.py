@@ -77,6 +77,7 @@ FAMILIES = {
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
+    "stage": Metric("stage/", "after", "number", "held-out score at the end of this stage of a pipeline"),
     "seconds": Metric("seconds/", "seconds,", "number", "wall-clock seconds of the graph's nodes of this kind"),
 }
 """By the part of a name before its `/`, where what follows is the run's own."""

@@ -214,7 +214,8 @@ def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
 
 def _settings(recipe: Recipe) -> Settings:
     s = recipe.settings
-    return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.factory()[1]["lr"], s.optim.schedule, s.optim.warmup_steps,
+    rate = s.optim.optimizer.factory()[1]["lr"]
+    return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rldsl.compiler.compile import resolved
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.settings import missing_for_run
+from rldsl.compiler.settings import STAGE, missing_for_run
 from rldsl.diagnostics import Diagnostic, Label, RecipeError, at
 
 
@@ -62,7 +62,9 @@ def _placed(error: RecipeError, recipe: Recipe, place: str, says: str = "") -> l
 def _tasks(recipe: Recipe) -> list[tuple[str, str, str]]:
     """(setting, task, split) for everything that prompts are taken from."""
     held_out = [("evaluate.tasks", t.name, "held_out") for t in recipe.settings.evaluate.tasks]
-    return [("data.train", recipe.settings.data.train, "train"), *held_out]
+    train = recipe.settings.data.train
+    written = [] if train.startswith(STAGE) else [("data.train", train, "train")]  # a stage has yet to write its own
+    return [*written, *held_out]
 
 
 def _task(recipe: Recipe, place: str, spec: str, split: str, root: Path, found: list[Diagnostic]) -> Any:

@@ -182,11 +182,12 @@ def _fits_data(stage: Stage, link: Link, source: Stage, report: Report) -> None:
                    "no data set", also=((source.span, "keeps nothing"),),
                    why="only a stage with data.collect writes its verified responses down",
                    fix=f"write stage {source.name} = … {{ data {{ collect: 1 }} }}")
+        return
     stored = stage.recipe.sampling[0].choice.stored()
     if stored is not None and COLLECTED not in stored.responses:
         report.add(CODE, f"the stage `{stage.name}` would not learn the responses that `{source.name}` kept", link.span,
                    "its responses are not read",
-                   also=((stage.recipe.sampling[0].span, f"reads {', '.join(stored.responses) or 'the row’s answer'}"),),
+                   also=((stage.recipe.sampling[0].span, f"reads {', '.join(stored.responses) or 'the answers'}"),),
                    why=f"they are in the column `{COLLECTED}`, the reference answers beside them",
                    fix=f"let the sampler read the column `{COLLECTED}`")
 

@@ -45,8 +45,7 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     yield Reader("data.collect", lambda: _scored(recipe), ("feedback", "sampling"),
                  "a source in the feedback that scores responses which are sampled")
     yield Reader("optim.optimizer", lambda: _trained(recipe) or s.data.collect is not None, ("data.collect",),
-                 "nothing, for nothing is trained and nothing kept: an optimizer that takes steps, a critic with its own "
-                 "optimizer, or data.collect")
+                 "a critic with an optimizer of its own, or data.collect: as it is, nothing is trained")
     for name in ("schedule", "warmup_steps", "clip_grad", "updates_per_batch", "epochs"):
         yield Reader(f"optim.{name}", lambda: _trained(recipe), ("optim.optimizer",), "a policy or a critic to train")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")

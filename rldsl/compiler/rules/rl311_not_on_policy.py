@@ -25,7 +25,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if stale(recipe):
             yield _lagging(recipe, node)
         sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
-        if sampled and moves(recipe) and recipe.ratio.choice.ratio() is None and updates(recipe) > 1 and not proximal(recipe):
+        several = updates(recipe) > 1 and moves(recipe)
+        if sampled and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 
 
