@@ -33,6 +33,7 @@ from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
+from .numerics import numerics
 from .stage import named_policy, take_over, with_collected
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
@@ -64,6 +65,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
     if settings.model.start is not None and found is None:
         take_over(policy, settings.model.start, folder, POLICY)
@@ -106,7 +108,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
+    needs = [told for node in (recipe.schedule, recipe.placement, *recipe.distribution) if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if len(recipe.settings.model.teachers) > 1:
@@ -193,6 +195,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
+        twin.numerics = model.policy.numerics
         twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
         return twin.requires_grad_(False)
 
