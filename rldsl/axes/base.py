@@ -395,6 +395,10 @@ class Optimizer(Choice):
         """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
         raise TypeError(f"{self.name} builds nothing")
 
+    def trains(self) -> bool:
+        """Whether it takes steps at all; without any, no gradient is computed either."""
+        return True
+
     def slots(self) -> int:
         """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""
         return 0

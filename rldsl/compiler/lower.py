@@ -18,6 +18,7 @@ from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
+from .facts import moves
 from .formulas import LIVE, formulas
 from .graph import (
     CARRIED,
@@ -59,8 +60,9 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
-    return _aligned(recipe, Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
-                                   _advantage(objective), _update(recipe, objective, asked), *_after(recipe))))
+    return _aligned(recipe, Graph((
+        _sample(recipe), _score(objective), *first, *_filters(recipe, objective), *_collect(recipe, objective), *later,
+        _advantage(objective), _update(recipe, objective, asked), *_after(recipe))))
 
 
 def asked_of_engines(recipe: Recipe) -> dict[str, Any]:
@@ -175,6 +177,14 @@ def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
         yield Node(f"filter.{index + 1}", "filter", reads, (TRAJECTORIES,), "control", options)
 
 
+def _collect(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """Where verified responses are kept as a data set."""
+    most = recipe.settings.data.collect
+    if most is not None:
+        read = q.SCORES.name if objective.correct is None else q.CORRECT.name
+        yield Node("collect", "collect", (TRAJECTORIES, read), (), "control", {"most": most})
+
+
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
     counted = (q.COUNTED.name,) if objective.counted is not None else ()
@@ -193,7 +203,7 @@ def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node
     optim, critic = recipe.settings.optim, objective.value_target is not None
     options = {**_cut(recipe), "updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
                "wants": [q.LOGP.name, *_ordered(asked, CURRENT[1:])], "one_forward": False,
-               "skip_zero_rows": False, "critic": critic,
+               "skip_zero_rows": False, "policy": moves(recipe), "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
     written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
     return Node("update", "update", _update_reads(objective, options), written, "train", options)

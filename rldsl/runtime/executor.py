@@ -9,7 +9,7 @@ from rldsl.axes.base import Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
 
-from . import stages_after, stages_data, stages_train
+from . import stages_after, stages_collect, stages_data, stages_train
 from .control import follow
 from .errors import RunError
 from .folder import write_text
@@ -26,7 +26,8 @@ Handler = Callable[[Run, Work, Node], None]
 
 HANDLERS: dict[str, Handler] = {
     "sample": stages_data.sample, "score": stages_data.score, "filter": stages_data.filter_groups,
-    "logprob": stages_data.logprob, "value": stages_data.value, "advantage": stages_train.advantage,
+    "collect": stages_collect.collect, "logprob": stages_data.logprob, "value": stages_data.value,
+    "advantage": stages_train.advantage,
     "update": stages_train.update, "publish": stages_after.publish, "evaluate": stages_after.evaluate,
     "checkpoint": stages_after.checkpoint,
 }

@@ -69,6 +69,7 @@ DETAILS = (
     Metric("kappa/log_abs_p99", "|log κ|, 99th", "number", "99th percentile of |log κ| over tokens in the statistics"),
     Metric("correction/mean", "d", "number", "mean of the distribution's factor over tokens in the statistics"),
     Metric("correction/zero", "d = 0", "share", "share of tokens in the statistics that the distribution masks"),
+    Metric("responses/collected", "collected", "number", "responses of the batch that passed and are kept as data"),
     Metric("rows_computed", "rows computed", "number", "responses through forward and backward, mean over updates"),
     Metric("ratio/mean", "r", "number", "mean r before the gate, over computed tokens of all updates"),
     Metric("ratio/distance", "|r − 1|", "number", "mean |r − 1| before the gate, over computed tokens of all updates"),
@@ -85,6 +86,7 @@ FAMILIES = {
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
+    "stage": Metric("stage/", "after", "number", "held-out score at the end of this stage of a pipeline"),
     "seconds": Metric("seconds/", "seconds,", "number", "wall-clock seconds of the graph's nodes of this kind"),
 }
 """By the part of a name before its `/`, where what follows is the run's own."""

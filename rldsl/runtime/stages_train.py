@@ -89,7 +89,8 @@ def require_finite(batch: Batch, work: Work, stage: str) -> None:
 
 
 def update(run: Run, work: Work, node: Node) -> None:
-    """Cuts the batch into updates, `epochs` times over, and takes one optimizer step for each."""
+    """Cuts the batch into updates, `epochs` times over, and takes one optimizer step for each; none where neither the
+    policy nor a critic is trained."""
     groups = work.groups()
     if not groups:
         run.warn(Diagnostic("RL603", f"batch {work.batch} has no response to train on: no optimizer step is taken",
@@ -97,7 +98,10 @@ def update(run: Run, work: Work, node: Node) -> None:
                             fix="look at the metrics responses/unscored, groups/kept and left/"))
         return
     options = node.options
-    policy = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
+    warm = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
+    policy = options["policy"] and warm
+    if not policy and not options["critic"]:
+        return
     factor = lr_factor(run.settings, run.progress.batch)
     seed = f"{run.settings.seed}/{work.batch}"
     for part in cuts(work.table, groups, options["updates_per_batch"], options["epochs"], seed):

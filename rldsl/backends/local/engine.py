@@ -87,6 +87,11 @@ class LocalEngine:
         self.version += 1
         return fingerprint(self.policy)
 
+    @property
+    def critic(self) -> Critic:
+        """The critic of a recipe that trains one."""
+        return self._critic.critic
+
     def reference(self) -> Policy:
         """The frozen reference policy."""
         if self._reference is None:

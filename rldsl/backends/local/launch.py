@@ -33,10 +33,11 @@ from rldsl.runtime.traces import Tracing
 
 from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
-from .engine import POLICY, LocalEngine
+from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
 from .numerics import numerics
+from .stage import named_policy, take_over, with_collected
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
@@ -62,18 +63,23 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     Paths in the recipe are relative to `root`. RecipeError for what is missing (RL407, RL408) or cannot run here
     (RL406), RunError RL609 where every checkpoint is damaged.
     """
-    recipe = from_canonical(plan.recipe)
+    recipe = with_collected(from_canonical(plan.recipe), folder)
     refuse(recipe)
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
+    found = checkpoints.newest(folder / "checkpoints") if resume else None
+    if settings.model.start is not None and found is None:
+        take_over(policy, settings.model.start, folder, POLICY)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
-    roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
-    found = checkpoints.newest(folder / "checkpoints") if resume else None
+    roles = Roles(_named_reference(plan, recipe, root, folder, policy),
+                  _teacher(plan, recipe, root, folder, model, observe))
     engine = _engine(plan, recipe, model, folder, roles)
+    if settings.critic.start is not None and found is None:
+        take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
@@ -137,13 +143,13 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Observe) -> Policy | None:
+def _teacher(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, observe: Observe) -> Policy | None:
     """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
     if not plan.graph.readers(TEACHER_WEIGHTS):
         return None
     settings = recipe.settings.model
     observe("doing", {"node": "load the teacher", "batch": 0})
-    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed, root=root)
+    teacher, tokenizer = named_policy(settings.teachers[0], plan, root, folder)
     if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
         raise RecipeError([Diagnostic(
             "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
@@ -167,12 +173,12 @@ def _tell_dropped(run: Run, train: str, limit: int) -> None:
                 fix="nothing to do, if these can be spared"))
 
 
-def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
+def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Policy) -> Policy | None:
     """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
     spec = recipe.settings.model.reference
     if spec == "initial" or not plan.graph.readers(REFERENCE_WEIGHTS):
         return None
-    found, _ = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    found, _ = named_policy(spec, plan, root, folder)
     sizes = found.architecture.vocabulary, policy.architecture.vocabulary
     if sizes[0] != sizes[1]:
         raise RecipeError([Diagnostic(
@@ -220,7 +226,8 @@ def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
 
 def _settings(recipe: Recipe) -> Settings:
     s = recipe.settings
-    return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.lr, s.optim.schedule, s.optim.warmup_steps,
+    rate = s.optim.optimizer.factory()[1]["lr"]
+    return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 

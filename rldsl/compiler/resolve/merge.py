@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rldsl.axes.discover import AXES
-from rldsl.compiler.settings import bare_field, blocks, hints, keys
+from rldsl.compiler.settings import bare_field, blocks, from_stage, hints, keys
 from rldsl.compiler.show import default_text
 from rldsl.compiler.typehints import is_choice, members, options
 from rldsl.diagnostics import Span
@@ -25,11 +25,13 @@ from .trail import Trail
 
 BATCH = re.compile(r"batch(_?size)?$")
 OTHER_UNITS = ("responses", "tokens", "samples", "sequences")
+PIPELINE = "pipeline"
+"""The layer that says what a stage takes from others; it alone writes settings that are hidden from recipes."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One body to lay on top. `how` is "recipe", "profile" or "--set"."""
+    """One body to lay on top. `how` is "recipe", "profile", "pipeline" or "--set"."""
 
     how: str
     recipe: str
@@ -271,7 +273,7 @@ class _Merge:
     def known(self, block: str, key: str, span: Span, code: str) -> bool:
         """Whether the block has this key; RL201, RL207 or RL211 where it has not."""
         legal = keys(blocks()[block])
-        if key in legal:
+        if key in legal or (self.layer.how == PIPELINE and key in from_stage(blocks()[block])):
             return True
         if BATCH.search(key) or (block == "data" and key in OTHER_UNITS):
             self.report.add("RL211", f"`{key}` does not say its unit: prompts, responses and tokens differ", span,
