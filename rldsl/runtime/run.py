@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rldsl.axes.base import Schedule
+from rldsl.axes.control import Schedule
 from rldsl.compiler.graph import Graph
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
+from .control import Terms
 from .journal import Journal
 from .ledger import Ledger
 from .prompts import Prompts
@@ -69,6 +70,7 @@ class Run:
     objective: Objective
     graph: Graph
     schedule: Schedule
+    terms: Terms
     settings: Settings
     rollout: RolloutEngine
     trainer: TrainEngine

@@ -19,6 +19,7 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import Journal
@@ -69,10 +70,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     found = checkpoints.newest(folder / "checkpoints") if resume else None
     engine = _engine(plan, recipe, model, folder, roles)
     schedule = recipe.schedule.choice
-    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
+    progress = Progress(Ledger(len(data), plan.seed))
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), _settings(recipe), engine, engine, data,
+                  held_out, pool.score, journal, progress, observe, fresh=found is None)
         if resume:
             _restore(run, engine, found)
         else:
@@ -100,7 +101,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
+    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if len(recipe.settings.model.teachers) > 1:
