@@ -60,7 +60,8 @@ def execute(run: Run) -> None:
 
     if run.fresh:
         walk(run, Work(0), [n for n in after if n.kind in ("evaluate", "checkpoint")])
-    follow(run.schedule, run.terms.start(run.progress.batch), {"launch": launch, "train": trained, "publish": published},
+    perform = {"launch": launch, "train": trained, "publish": published}
+    follow(run.schedule, run.terms.start(run.progress.batch), perform,
            lambda state: setattr(run.progress, "schedule", state))
 
 

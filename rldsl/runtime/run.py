@@ -26,7 +26,8 @@ Observe = Callable[[str, Mapping[str, Any]], None]
 @dataclass
 class Progress:
     """What a checkpoint holds beside weights. `batch` is the next one to sample, and the number of trained ones;
-    `carried` is what choices carry from batch to batch: {choice: {name: number}}."""
+    `carried` is what choices carry from batch to batch: {choice: {name: number}}; `pool` is what an event loop has
+    begun and not yet trained."""
 
     ledger: Ledger
     batch: int = 0
@@ -35,6 +36,7 @@ class Progress:
     schedule: dict[str, Any] = field(default_factory=dict)
     streaks: dict[str, int] = field(default_factory=dict)
     carried: dict[str, dict[str, float]] = field(default_factory=dict)
+    pool: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -63,7 +65,8 @@ class Settings:
 @dataclass
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
-    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample.
+    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample. `push` brings the
+    trainer's weights to engines of their own and gives the fingerprint; without it the trainer publishes.
     """
 
     folder: Path
@@ -82,6 +85,7 @@ class Run:
     observe: Observe
     fresh: bool
     fingerprint: str = ""
+    push: Callable[[], str] | None = None
 
     @property
     def checkpoints(self) -> Path:

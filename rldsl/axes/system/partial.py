@@ -52,7 +52,7 @@ class Partial(Schedule):
     def _over(self, state: State) -> bool:
         asked = state["pool"] * state["siblings"]
         done = asked - state["open"] >= math.ceil(self.fraction * asked)
-        return done and bool(state["ready"]) or state["exhausted"] and settled(state)
+        return (done and bool(state["ready"])) or (state["exhausted"] and settled(state))
 
 
 START = {"kind": "start", "prompts": 2, "siblings": 2, "batches": 9}

@@ -55,7 +55,7 @@ class TokenBudget(Schedule):
 
     def _over(self, state: State) -> bool:
         drained = settled(state) and not fill(state, state["prompts"] + len(state["ready"]))
-        return (state["spent"] >= self.tokens or drained) and bool(state["ready"]) or state["exhausted"] and drained
+        return ((state["spent"] >= self.tokens or drained) and bool(state["ready"])) or (state["exhausted"] and drained)
 
 
 START = {"kind": "start", "prompts": 2, "siblings": 1, "batches": 9}

@@ -66,7 +66,7 @@ class Windowed(Schedule):
         return state, (*go_on(state), *handed, *fill(after, after["prompts"] + len(after["taken"])))
 
     def _complete(self, state: State) -> bool:
-        return len(state["taken"]) == state["prompts"] or state["exhausted"] and settled(state)
+        return len(state["taken"]) == state["prompts"] or (state["exhausted"] and settled(state))
 
     def _noted(self, state: State, event: Event) -> State:
         match event.kind:

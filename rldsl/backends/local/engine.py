@@ -87,6 +87,14 @@ class LocalEngine:
         self.version += 1
         return fingerprint(self.policy)
 
+    def export(self) -> dict[str, Tensor]:
+        """See TrainEngine."""
+        return {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
+
+    def forget(self) -> None:
+        """See TrainEngine."""
+        self._trainer.stepper.begin()
+
     def reference(self) -> Policy:
         """The frozen reference policy."""
         if self._reference is None:

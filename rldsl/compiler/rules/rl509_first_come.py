@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes.base import Schedule, SamplingStage
+from rldsl.axes.base import SamplingStage, Schedule
 from rldsl.axes.traits import EVENS_LENGTHS, FIRST_COME
 from rldsl.diagnostics import Diagnostic
 
