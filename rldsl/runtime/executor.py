@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rldsl.axes.base import Event
+from rldsl.axes.control import Action, Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
 
@@ -44,27 +44,41 @@ def phases(graph: Graph) -> tuple[Sequence[Node], Sequence[Node], Sequence[Node]
 def execute(run: Run) -> None:
     """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on."""
     make, train, after = phases(run.graph)
-    ready: dict[int, Work] = {}
+    made: list[Work] = []
 
-    def sampled(batch: int) -> Event:
-        ready[batch] = make_batch(run, make, batch)
-        return Event("sampled", batch)
+    def launch(action: Action) -> Iterator[Event]:
+        made.append(make_batch(run, make, run.progress.batch))
+        return told(made[-1].groups(), action.prompts, run.terms.siblings)
 
-    def trained(batch: int) -> Event:
-        walk(run, ready[batch], train)
-        run.progress.batch = batch + 1
-        report(run, ready[batch])
-        return Event("updated", batch, run.progress.updates)
+    def trained(action: Action) -> Iterator[Event]:
+        before = run.progress.updates
+        walk(run, made[-1], train)
+        run.progress.batch += 1
+        report(run, made[-1])
+        yield Event("updated", updates=run.progress.updates - before)
 
-    def published(batch: int) -> Event:
-        walk(run, ready.pop(batch), after)
-        return Event("published", batch, run.progress.updates)
+    def published(action: Action) -> Iterator[Event]:
+        walk(run, made.pop(), after)
+        yield Event("published")
 
     if run.fresh:
         walk(run, Work(0), [n for n in after if n.kind in ("evaluate", "checkpoint")])
-    follow(run.schedule, run.progress.schedule, run.progress.batch, run.settings.steps,
-           {"sample": sampled, "train": trained, "publish": published},
+    perform = {"launch": launch, "train": trained, "publish": published}
+    follow(run.schedule, run.terms.start(run.progress.batch), perform,
            lambda state: setattr(run.progress, "schedule", state))
+
+
+def told(groups: Sequence[int], wanted: int, siblings: int) -> Iterator[Event]:
+    """What a schedule hears of a batch that was made in one go: of every group in it, and that the others do not
+    come."""
+    for group in groups:
+        yield from (Event("finished", group=group) for _ in range(siblings))
+        yield Event("ready", group=group)
+    if len(groups) < wanted:
+        yield Event("exhausted")
+    for _ in range(wanted - len(groups)):
+        yield from (Event("retired") for _ in range(siblings))
+        yield Event("dropped")
 
 
 def walk(run: Run, work: Work, nodes: Sequence[Node]) -> None:

@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rldsl.axes.base import Schedule
+from rldsl.axes.control import Schedule
 from rldsl.axes.detect import Detector
 from rldsl.compiler.graph import Graph
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
+from .control import Terms
 from .health import watching
 from .journal import Journal
 from .ledger import Ledger
@@ -28,8 +29,9 @@ Observe = Callable[[str, Mapping[str, Any]], None]
 @dataclass
 class Progress:
     """What a checkpoint holds beside weights. `batch` is the next one to sample, and the number of trained ones;
-    `carried` is what choices carry from batch to batch: {choice: {name: number}}; `health` is what detectors remember,
-    `held_out` the evaluation since the last batch, if there was one."""
+    `carried` is what choices carry from batch to batch: {choice: {name: number}}; `pool` is what an event loop has
+    begun and not yet trained; `health` is what detectors remember, `held_out` the evaluation since the last batch, if
+    there was one."""
 
     ledger: Ledger
     batch: int = 0
@@ -39,6 +41,7 @@ class Progress:
     health: dict[str, Any] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
     carried: dict[str, dict[str, float]] = field(default_factory=dict)
+    pool: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -68,13 +71,15 @@ class Settings:
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
-    the metrics, `tracing` says which responses are written down to be read.
+    the metrics, `tracing` says which responses are written down to be read. `push` brings the trainer's weights to
+    engines of their own and gives the fingerprint; without it the trainer publishes.
     """
 
     folder: Path
     objective: Objective
     graph: Graph
     schedule: Schedule
+    terms: Terms
     settings: Settings
     rollout: RolloutEngine
     trainer: TrainEngine
@@ -88,6 +93,7 @@ class Run:
     fingerprint: str = ""
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
     tracing: Tracing | None = None
+    push: Callable[[], str] | None = None
 
     @property
     def checkpoints(self) -> Path:

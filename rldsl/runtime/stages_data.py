@@ -67,11 +67,16 @@ def sample(run: Run, work: Work, node: Node) -> None:
         found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
         require_groups(requests, found)
         require_finite_logps(found)
-    work.trajectories, work.table = found, table_of(run, found)
+    answered(run, work, found)
     if node.options["greedy"]:
         work.baseline = _greedy(run, work, node, requests)
+
+
+def answered(run: Run, work: Work, found: list[Trajectory]) -> None:
+    """Takes the responses to the prompts in `work.draws` in, and counts them."""
+    work.trajectories, work.table = found, table_of(run, found)
     tokens = sum(len(t.tokens) for t in found)
-    work.counts.update({RESPONSES: len(found), "groups/generated": len(draws), "tokens": tokens})
+    work.counts.update({RESPONSES: len(found), "groups/generated": len(work.draws), "tokens": tokens})
     work.tally.add(LENGTH.name, tokens, len(found))
     work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
 

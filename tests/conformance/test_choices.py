@@ -68,7 +68,7 @@ def _actions(schedule, events):
     state, out = schedule.initial(), []
     for event in events:
         state, actions = schedule.step(state, base.Event(**event))
-        out.append([f"{a.kind} {a.batch}" for a in actions])
+        out.append([str(a) for a in actions])
     return out
 
 

@@ -20,6 +20,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import Track
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
 from rldsl.runtime.health import watching
@@ -81,10 +82,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     if settings.critic.start is not None and found is None:
         take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
-    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
+    progress = Progress(Ledger(len(data), plan.seed))
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None,
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), _settings(recipe), engine, engine, data,
+                  held_out, pool.score, journal, progress, observe, fresh=found is None,
                   detectors=watching(settings.health.detectors), tracing=_tracing(settings.track, tokenizer))
         if resume:
             _restore(run, engine, found)
@@ -113,7 +114,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement, *recipe.distribution) if (told := apart(node.choice))]
+    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if len(recipe.settings.model.teachers) > 1:

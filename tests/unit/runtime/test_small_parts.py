@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rldsl.axes.base import Action, Event
+from rldsl.axes.control import Action, Event, Schedule
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime import checkpoint
-from rldsl.runtime.control import follow
+from rldsl.runtime.control import Terms, follow
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.journal import Journal, kept_events, read_journal
 from rldsl.runtime.ledger import Ledger
@@ -119,23 +119,25 @@ def test_means_of_pieces_are_the_mean_of_the_whole() -> None:
     assert one.means() == {"x": 11 / 101}
 
 
-class Ping:
-    """A schedule whose state counts events."""
+class Ping(Schedule):
+    """One batch after another, and its state counts events."""
 
-    def step(self, state, event):
-        seen = {"n": state.get("n", 0) + 1}
-        follows = {"start": Action("sample", event.batch), "sampled": Action("train", event.batch),
-                   "updated": Action("sample", event.batch + 1)}
-        return seen, (follows[event.kind],)
+    def decide(self, state, event):
+        kinds = {"start": "launch", "ready": "train", "updated": "publish"}
+        actions = () if event.kind == "published" else (Action(kinds[event.kind], prompts=1),)
+        return {**state, "n": state.get("n", 0) + 1}, actions
 
 
 def test_the_loop_follows_the_schedule_and_remembers_its_state() -> None:
     done, states = [], []
-    perform = {"sample": lambda b: done.append(("sample", b)) or Event("sampled", b),
-               "train": lambda b: done.append(("train", b)) or Event("updated", b)}
-    follow(Ping(), {"n": 10}, 3, 5, perform, states.append)
-    assert done == [("sample", 3), ("train", 3), ("sample", 4), ("train", 4)]
-    assert states[0] == {"n": 11} and states[-1] == {"n": 15}
+
+    def then(kind):
+        return lambda action: done.append(action.kind) or [Event(kind)]
+
+    follow(Ping(), Terms(1, 1, 9).start(3), {"launch": then("ready"), "train": then("updated"),
+                                             "publish": then("published")}, states.append)
+    assert done == ["launch", "train", "publish"]
+    assert [s["n"] for s in states] == [1, 2, 3, 4] and states[-1]["batch"] == 4
 
 
 @pytest.mark.parametrize("point", range(20))
