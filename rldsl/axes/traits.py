@@ -43,5 +43,6 @@ SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times t
 
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
-TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")
+TEACHER = Trait("teacher", "a reading of the teacher's opinion of each token")
 COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")
+OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")
