@@ -15,7 +15,8 @@ from rldsl.algebra import variables
 from rldsl.algebra.divergence import PREFIX, is_divergence
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Var
 
-KINDS = ("sample", "score", "filter", "logprob", "value", "advantage", "update", "publish", "evaluate", "checkpoint")
+KINDS = ("sample", "score", "filter", "logprob", "value", "advantage", "update", "carry", "publish", "evaluate",
+         "checkpoint")
 ENGINES = ("rollout", "train", "control")
 TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "value_target", "correction"
 WEIGHTS, ROLLOUT_WEIGHTS = "weights", "rollout_weights"

@@ -63,7 +63,8 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
     return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
-                  _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
+                  _advantage(objective), _update(recipe, objective, asked), *_late(recipe, objective),
+                  *_after(recipe)))
 
 
 def provided(name: str, sampler: Sampler) -> bool:
@@ -82,7 +83,7 @@ def before_update(objective: Objective) -> frozenset[str]:
     """The variables that are read before the update begins, corrections among them."""
     o = objective
     staged = [n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)]
-    carried = [c.next for c in o.state]
+    carried = [c.next for c in o.state if not c.late]
     return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted, *staged, *carried])
 
 
@@ -186,7 +187,7 @@ def _advantage(objective: Objective) -> Node:
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
     own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
-                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)])
+                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state if not c.late)])
     return _reads(own - {q.GREEDY_REWARD.name, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 
@@ -207,6 +208,17 @@ def _update_reads(objective: Objective, options: Mapping[str, Any]) -> tuple[str
         models.append(CRITIC_WEIGHTS)
         own |= {VALUE_TARGET} if options["value_clip"] is None else {VALUE_TARGET, q.VALUE.name}
     return _reads(own, *models)
+
+
+def _late(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """What is carried on once the batch is trained, and the forward of the new policy that it reads."""
+    read = names(c.next for c in objective.state if c.late)
+    wants = _of_current(read)
+    if wants:
+        yield Node("logprob.after", "logprob", (TRAJECTORIES, WEIGHTS, *_compared_with(wants)), wants, "train",
+                   {**_cut(recipe), "policy": "current", "wants": list(wants)})
+    if read:
+        yield Node("carry", "carry", _reads(read), (), "control")
 
 
 def rewire(graph: Graph, objective: Objective) -> Graph:

@@ -63,12 +63,14 @@ class Named:
 
 @dataclass(frozen=True)
 class Carried:
-    """A number that a choice carries from batch to batch: its value before the first, and what becomes of it."""
+    """A number that a choice carries from batch to batch: its value before the first, and what becomes of it. What is
+    `late` is computed with the policy as it is once the batch is trained."""
 
     choice: str
     name: str
     initial: float
     next: Expr
+    late: bool = False
 
     @property
     def variable(self) -> str:
@@ -287,8 +289,8 @@ def _stateful(recipe: Recipe) -> list[tuple[Node, str]]:
 
 
 def _carried(node: Node, label: str) -> list[Carried]:
-    after = node.choice.next_state()
-    return [Carried(label, name, initial, simplify(_own_state(node, label, after[name])))
+    early, late = node.choice.next_state(), node.choice.state_after()
+    return [Carried(label, name, initial, simplify(_own_state(node, label, {**early, **late}[name])), name in late)
             for name, initial in node.choice.state.items()]
 
 
@@ -320,7 +322,8 @@ def from_json(data: dict[str, Any]) -> Objective:
                            if k not in (*named, "scores", "state", "missing")}
     for key in named:
         out[key] = tuple(Named(n, from_data(e), own) for n, e, own in data[key])
-    out["state"] = tuple(Carried(choice, name, initial, from_data(e)) for choice, name, initial, e in data["state"])
+    out["state"] = tuple(Carried(choice, name, initial, from_data(e), late)
+                         for choice, name, initial, e, late in data["state"])
     out["missing"] = data["missing"]
     out["scores"] = tuple(Score(label, Scorer(fn, options)) for label, fn, options in data["scores"])
     return Objective(**out)
@@ -334,8 +337,8 @@ def _encode(x: Any) -> Any:
             return to_data(x)
         case Named(name, expr, own):
             return [name, to_data(expr), own]
-        case Carried(choice, name, initial, after):
-            return [choice, name, initial, to_data(after)]
+        case Carried(choice, name, initial, after, late):
+            return [choice, name, initial, to_data(after), late]
         case Score(label, scorer):
             return [label, scorer.function, scorer.options]
     return [_encode(part) for part in x]

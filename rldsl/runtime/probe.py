@@ -19,7 +19,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
 from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
-from .settle import carry, rewards, settle, weigh, with_state
+from .settle import carry, merged, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
 
@@ -41,7 +41,8 @@ def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
     total = sum(v for k, v in terms.items() if k != "value")
     rows = _responses(objective, len(batch.rows()), given, update)
     shown = {"pairs": _by_pair(rows)} if batch.pairs else {"responses": rows}
-    state = {"state": carry(objective, settled.statistics)} if objective.state else {}
+    after = merged(carry(objective, settled.statistics), carry(objective, update, late=True))
+    state = {"state": after} if objective.state else {}
     return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings),
             **shown, **state}
 

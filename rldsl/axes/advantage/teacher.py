@@ -2,9 +2,10 @@
 
 Differs from a KL in the loss: the difference of log-probs is a constant coefficient, so its gradient is the
 policy gradient of the reverse KL.
-Exact: A_t = α·(log π_T − log π_ref) − (log π_θ − log π_ref), all constants, π_θ at the batch's start; α = 1 is
-log π_T − log π_θ and reads no reference. `return: to_go` sums from the token to the end. `trust: ratio` multiplies each
-token's opinion by P = min(π_T/π_θ, 1), the chance with which TrOPD takes it: the paper draws, the expectation stands here.
+Exact: A_t = α·(log π_T − log π_ref) − (log π_θ − log π_ref), all constants, π_θ at the batch's start; α = 1 is log π_T
+− log π_θ and reads no reference. `return: to_go` sums from the token to the end. `trust: ratio` multiplies each
+token's opinion by P = min(π_T/π_θ, 1), the chance with which TrOPD takes it: the paper draws, the expectation stands
+here.
 Source: on-policy distillation (Thinking Machines, 2025); α > 1 with the student's start as ref: ExOPD; TrOPD
 (arXiv:2606.01249), the trust region of the on-policy objective.
 """

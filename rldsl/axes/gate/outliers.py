@@ -1,10 +1,10 @@
 """Where the teacher would hardly have written the sampled token, learn what it would have written instead.
 
-Differs from `distill`: acts only as far as the sampled token is not trusted, beside the advantage `teacher(trust: ratio)`
-that acts on the rest. Exact: −(1 − P)·Σ_v π_T,v·log(π_T,v/π_θ,v) over the teacher's k most likely tokens v, both
-probabilities as they are; P = min(π_T/π_θ, 1) of the sampled token, a constant.
-Source: TrOPD (arXiv:2606.01249), the outlier term of the on-policy objective, k = 64; the paper draws who is an outlier,
-the expectation stands here.
+Differs from `distill`: acts only as far as the sampled token is not trusted, beside the advantage `teacher(trust:
+ratio)` that acts on the rest. Exact: −(1 − P)·Σ_v π_T,v·log(π_T,v/π_θ,v) over the teacher's k most likely tokens v,
+both probabilities as they are; P = min(π_T/π_θ, 1) of the sampled token, a constant.
+Source: TrOPD (arXiv:2606.01249), the outlier term of the on-policy objective, k = 64; the paper draws who is an
+outlier, the expectation stands here.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class _Spec(NamedTuple):
 def token_divergence(sides: Sides, targets: Tensor, options: SamplingOptions, what: Divergence) -> Tensor:
     """The divergence at each row, float32 [N]; gradients reach the policy's hidden states and head.
 
-    targets int64 [N] are the sampled tokens. Where `options` truncates, the distributions are those over what the policy
-    could sample; sampling's temperature applies to both.
+    targets int64 [N] are the sampled tokens. Where `options` truncates, the distributions are those over what the
+    policy could sample; sampling's temperature applies to both.
     """
     rows = max(16, logprob.CHUNK_LOGITS // (2 * sides.head.shape[0]))
     return _TokenDivergence.apply(*sides, targets, _Spec(options, what, rows))

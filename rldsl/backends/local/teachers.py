@@ -37,8 +37,8 @@ class Teachers:
 
 def weighted(teachers: Teachers, rows: Sequence[Trajectory],
              measure: Callable[[Policy, list[Trajectory], Tensor], Tensor], device: torch.device) -> Tensor:
-    """Σ_k weight_k · measure_k over all action tokens of `rows`; `measure` gets a teacher, the rows that it scores and the
-    flat positions of their tokens."""
+    """Σ_k weight_k · measure_k over all action tokens of `rows`; `measure` gets a teacher, the rows that it scores and
+    the flat positions of their tokens."""
     starts = torch.tensor([0, *(len(r.tokens) for r in rows)]).cumsum(0).tolist()
     total = torch.zeros(starts[-1], device=device)
     for model, mine, weight in teachers.shares(rows):

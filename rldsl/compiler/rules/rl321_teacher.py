@@ -47,8 +47,8 @@ def _nobody(recipe: Recipe, node: Node) -> Diagnostic:
 
 def _unsaid(recipe: Recipe, node: Node, number: int) -> Diagnostic:
     return clash(
-        CODE, recipe, f"{said(node)} reads a teacher, and the recipe names {number} without saying which of them scores "
-        "a response.", (node.span, "reads the teacher"), (recipe.where("model.teachers"), f"{number} teachers"),
+        CODE, recipe, f"{said(node)} reads a teacher, and the recipe names {number} without saying which of them "
+        "scores a response.", (node.span, "reads the teacher"), (recipe.where("model.teachers"), f"{number} teachers"),
         why="Their mean and one of them for each prompt are different losses.",
         fix='Write model { teaching: mean }, or the column of the data that names each row\'s teacher: '
             '{ teaching: "domain" }.')
