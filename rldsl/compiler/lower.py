@@ -16,6 +16,7 @@ from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
 from rldsl.axes.base import Sampler
+from rldsl.axes.several import SeveralAnswers
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
 from .formulas import LIVE, formulas
@@ -134,6 +135,8 @@ def _sample(recipe: Recipe) -> Node:
     recorded = [name for name in RECORDED if name != q.LOGP_ROLLOUT.name or ROLLOUT_LOGPS in sampler.gives]
     extra = sorted(sampler.provides() - {q.GREEDY_REWARD.name})
     stored = sampler.stored()
+    if isinstance(sampler, SeveralAnswers):
+        options["answers"] = {"number": sampler.m, "delimiter": sampler.delimiter}
     if stored is not None:
         options["stored"] = _plain(dataclasses.asdict(stored))
     engine, reads = ("control", (PROMPTS,)) if stored else ("rollout", (PROMPTS, ROLLOUT_WEIGHTS))

@@ -101,7 +101,8 @@ def batch_file(objective: Objective, responses: list[dict[str, Any]], trainer_ve
     responses = [{**r, "divergences": {name: [abs(x) / (k + 1) for x in r["logp_current"]]
                                        for k, name in enumerate(compared)} | r.get("divergences", {})}
                  for r in responses]
-    responses = [r | {"scores": {k: v for k, v in r["scores"].items() if k in labels}} if "scores" in r else r
+    responses = [r | {"scores": {k: r["scores"].get(k, r["scores"].get(k[:-2], 0.0) / (1 + int(k[-1:].isdigit())))
+                                 for k in labels}} if "scores" in r else r
                  for r in responses]
     file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
     return read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json")

@@ -183,7 +183,7 @@ def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
 
 def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
