@@ -25,6 +25,7 @@ from .quantities import log_ratio as log_ratio
 from .quantities import log_sigmoid as log_sigmoid
 from .quantities import margin as margin
 from .quantities import mismatch as mismatch
+from .quantities import teacher_trust as teacher_trust
 from .quantities import trajectory as trajectory
 from .traits import LENGTH_LIMIT, ROLLOUT_LOGPS, SIBLINGS, Trait
 from .types import Stored

@@ -68,6 +68,9 @@ class Model:
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
     teachers: Annotated[tuple[str, ...], FromStage("policy", "teachers", resets=("model.teacher_warm_start",))] = ()
     """Models whose log-probs are learned from, with the policy's own tokenizer."""
+    teaching: Literal["mean"] | str | None = None
+    """Which of several teachers scores a response: `mean` is all of them, their log-probs and divergences averaged; a
+    text is the column of the data that names one of `teachers` in each row."""
     teacher_warm_start: Natural = 0
     """Steps of the same supervised training for each teacher: a toy teacher has to learn before it can teach."""
 

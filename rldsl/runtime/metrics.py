@@ -83,6 +83,8 @@ DETAILS = (
     Metric("held_out/unscored", "held-out unscored", "share", "share of held-out responses that scoring failed on"),
 )
 FAMILIES = {
+    "divergence": Metric("divergence/", "divergence,", "number",
+                         "mean of this divergence between policy and teacher, in nats, over computed tokens"),
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),

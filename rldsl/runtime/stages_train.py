@@ -22,7 +22,7 @@ from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
-from .settle import carry, settle, weigh, with_state
+from .settle import carry, merged, settle, weigh, with_state
 from .stages_data import cutting
 from .work import LEFT, RESPONSES, TRAINED, Work
 
@@ -42,7 +42,7 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     settled = settle(run.objective, table)
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = whole_pairs(run.objective, settled.batch), settled.statistics
-    run.progress.carried = carry(run.objective, settled.statistics)
+    run.progress.carried = merged(run.progress.carried, carry(run.objective, settled.statistics))
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
@@ -116,6 +116,13 @@ def update(run: Run, work: Work, node: Node) -> None:
         work.tally.add(LOSS.name, -sum(terms))
     work.fates |= dict.fromkeys(groups, TRAINED)
     work.tally.add("lr", run.settings.lr * factor if policy else 0.0)
+
+
+def carry_on(run: Run, work: Work, node: Node) -> None:
+    """What the trained batch decides about the next one; without a trained response everything stays."""
+    if work.groups():
+        after = carry(run.objective, with_state(run.objective, work.table, run.progress.carried), late=True)
+        run.progress.carried = merged(run.progress.carried, after)
 
 
 def update_options(node: Node) -> UpdateOptions:

@@ -14,7 +14,7 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
-from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
+from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import Track
@@ -36,9 +36,11 @@ from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
+from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
 from .stage import named_policy, take_over, with_collected
+from .teachers import Teachers
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
@@ -53,7 +55,7 @@ class Roles:
     """The frozen policies beside the trained one. Without a reference of its own, the run's beginning is one."""
 
     reference: Policy | None
-    teacher: Policy | None
+    teachers: Teachers | None
 
 
 @contextmanager
@@ -77,7 +79,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, folder, policy),
-                  _teacher(plan, recipe, root, folder, model, observe))
+                  load_teachers(plan, recipe, root, folder, model, data, observe))
     engine = _engine(plan, recipe, model, folder, roles)
     if settings.critic.start is not None and found is None:
         take_over(engine.critic, settings.critic.start, folder, CRITIC)
@@ -117,13 +119,11 @@ def refuse(recipe: Recipe) -> None:
     needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
-    if len(recipe.settings.model.teachers) > 1:
-        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
-            fix="choose a schedule and a placement that take turns, cluster { local }, and one teacher at most")])
+            why="it samples and trains in turn, in one process, with one set of weights",
+            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
@@ -142,25 +142,6 @@ def pin_machine(folder: Path, plan: Plan) -> None:
 
 def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
-
-
-def _teacher(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, observe: Observe) -> Policy | None:
-    """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
-    if not plan.graph.readers(TEACHER_WEIGHTS):
-        return None
-    settings = recipe.settings.model
-    observe("doing", {"node": "load the teacher", "batch": 0})
-    teacher, tokenizer = named_policy(settings.teachers[0], plan, root, folder)
-    if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
-        raise RecipeError([Diagnostic(
-            "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
-            f"{model.tokenizer.size} and {sorted(model.tokenizer.eos)}",
-            why="a token id is another text for each of them, so their log-probs are of different events",
-            fix="choose a teacher of the same model family")])
-    if settings.teacher_warm_start:
-        observe("doing", {"node": "supervised training of the teacher", "batch": 0})
-        warm_start(teacher, examples(recipe, root, model), settings.teacher_warm_start)
-    return teacher.requires_grad_(False)
 
 
 def _tell_dropped(run: Run, train: str, limit: int) -> None:
@@ -207,7 +188,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teacher=roles.teacher)
+                       reference=reference, teachers=roles.teachers)
 
 
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
@@ -221,7 +202,7 @@ def _tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
 
 def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
@@ -60,8 +61,10 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
-        yield Reader(f"model.{name}", lambda: _reads(recipe, LOGP_TEACHER) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage"), "an advantage or a reward that reads a teacher in `teachers`")
+        yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
+                     ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+    yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
+                 "several models in `teachers`")
 
 
 def _trained(recipe: Recipe) -> bool:
@@ -77,9 +80,16 @@ def _scored(recipe: Recipe) -> bool:
 
 
 def _reads(recipe: Recipe, *quantities: Var) -> bool:
+    return bool(_read(recipe) & {v.name for v in quantities})
+
+
+def _teacher(recipe: Recipe) -> bool:
+    return _reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+
+
+def _read(recipe: Recipe) -> set[str]:
     ratio = recipe.ratio.choice.ratio() or Const(1.0)  # whether a gate can do without one is another rule's question
-    read = {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
-    return bool(read & {v.name for v in quantities})
+    return {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
 
 
 def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
