@@ -27,6 +27,12 @@ Found = TypeVar("Found")
 # ── needs and gives ──────────────────────────────────────────────────────────────────────────────────
 
 
+def moves(recipe: Recipe) -> bool:
+    """Whether the policy is trained at all."""
+    optimizer = recipe.settings.optim.optimizer
+    return optimizer is None or optimizer.trains()
+
+
 def giving(recipe: Recipe, trait: Trait) -> list[Node]:
     """The choices that give a trait."""
     return [n for n in recipe.nodes() if trait in n.choice.gives]

@@ -110,7 +110,7 @@ class Upload:
         """An artifact store that is down holds up no metric; what it lacks stays owed."""
         for path in self.state.owed:
             try:
-                self.client.log_artifact(self.state.run_id, str(self.folder / path))
+                self.client.log_artifact(self.state.run_id, str(self.folder / path), _place(path))
             except FileNotFoundError:
                 self._refuse(f"artifact {path}: there is no such file")
             except (MlflowException, OSError) as error:
@@ -175,6 +175,12 @@ class Upload:
         if parent is not None:
             self.client.set_tag(self.state.run_id, PARENT_TAG, parent)
             self.nested = True
+
+
+def _place(path: str) -> str | None:
+    """The folder of an artifact in the tracker: its own in the run's folder; texts from the journal stand on top."""
+    folder = str(Path(path).parent)
+    return None if folder in (".", TEXTS) else folder
 
 
 def _sqlite_file(uri: str) -> Path | None:

@@ -1,8 +1,9 @@
 """No advantage: no reward is turned into a coefficient.
 
-Differs from `monte_carlo`: for losses that need none, such as preference losses, which read who was preferred and
-nothing else, or the imitation of correct responses alone.
-Source: DPO (arXiv:2305.18290), section 4: the loss has no reward and no baseline.
+Differs from `monte_carlo`: for losses that have a signal of their own and read no advantage, such as a preference, a
+teacher, or the imitation of correct responses alone.
+Source: DPO (arXiv:2305.18290), section 4, and GKD (arXiv:2306.13649), equation 1: neither loss has a reward or a
+baseline.
 """
 
 from __future__ import annotations

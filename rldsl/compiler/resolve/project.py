@@ -81,11 +81,14 @@ def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
 
 
 def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str],
-                 laid: Layer | None = None) -> Recipe | None:
-    """A recipe with its ancestors, profile and `--set`, and with `laid` on top; None once an error is reported."""
+                 laid: Sequence[Layer] = (), body: Layer | None = None) -> Recipe | None:
+    """A recipe with its ancestors, profile and `--set`, and with `laid` on top; None once an error is reported.
+
+    `body` is laid as that of a child without a name of its own: before the profile.
+    """
     line, complete = ancestors(recipe, project.scope, project.report)
     draft = Draft(Trail(project.texts))
-    layers = [*_layers(line, recipe, project, profile, sets, complete), *([laid] if laid else [])]
+    layers = [*_layers(line, recipe, project, profile, sets, complete, body), *laid]
     for layer in layers:
         lay(draft, layer, project.report)
     follow(draft, project.report)
@@ -108,7 +111,7 @@ def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, set
                    unused=unused(project.loaded.files[recipe.span.file]))
     if made.evidence.baseline is not None:
         reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
-    refuse_unread(whole, [r.name for r in line], project.report)
+    refuse_unread(whole, [*(r.name for r in line), *([body.recipe] if body else [])], project.report)
     return whole
 
 
@@ -118,9 +121,9 @@ def _missing(axis: str, root: tree.Recipe, report: Report) -> None:
 
 
 def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, profile: str | None,
-            sets: Sequence[str], complete: bool) -> list[Layer]:
+            sets: Sequence[str], complete: bool, body: Layer | None) -> list[Layer]:
     """What is laid on one another. An axis that a later profile or `--set` replaces leaves nothing to change in it."""
-    layers = [Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line]
+    layers = [*(Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line), *([body] if body else [])]
     over: list[Layer] = []
     if profile is not None:
         named = [(r, p) for r in line for p in r.body if isinstance(p, tree.Profile)]
@@ -132,6 +135,6 @@ def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, prof
                                or f"it has none: write profile {profile} {{ … }} in it, or leave --profile out")
         over += chosen
     if sets:
-        body = assignments(sets, project.report)
-        over.append(Layer("--set", recipe.name, body, project.scopes[recipe.span.file]))
+        written = assignments(sets, project.report)
+        over.append(Layer("--set", recipe.name, written, project.scopes[recipe.span.file]))
     return [*layers, *(without_replaced(layer, over[i + 1:]) for i, layer in enumerate(over))]

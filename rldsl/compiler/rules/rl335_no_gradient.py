@@ -13,7 +13,7 @@ from rldsl.algebra.grain import substitute
 from rldsl.algebra.simplify import is_zero
 from rldsl.algebra.variables import ADVANTAGE, REWARD, SCORES, TOKEN_REWARD
 from rldsl.axes.base import Gate
-from rldsl.axes.traits import COMPARES
+from rldsl.axes.traits import OWN_SIGNAL
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import Place, clash
@@ -40,8 +40,8 @@ def _cause(recipe: Recipe) -> tuple[str, list[Place], str]:
     formulas, terms = stated(recipe, recipe.advantage[0]), list(weighed(recipe.feedback))
     if no_advantage(recipe):
         return " by definition", [], (
-            "Choose an advantage that reads the reward, or add what needs none: a gate that compares the responses "
-            f"({names('gate', Gate, gives=COMPARES)}), or a regulariser that learns from what was right.")
+            "Choose an advantage that reads the reward, or what needs none: a gate with a signal of its own "
+            f"({names('gate', Gate, gives=OWN_SIGNAL)}), or a regulariser that learns from what was right.")
     if terms and not any(weight for _, weight, _ in terms) and all(is_zero(substitute(e, NO_REWARD)) for e in formulas):
         places = [(span, "weighs 0") for span in dict.fromkeys(span for _, _, span in terms)]
         return ", because every term of the reward weighs 0", places, "Give one of the terms a weight other than 0."

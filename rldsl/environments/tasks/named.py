@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rldsl.axes.base import Source
 from rldsl.compiler.recipe import Node, Recipe, feedback_nodes
+from rldsl.compiler.settings import STAGE
 from rldsl.diagnostics import Diagnostic, RecipeError, Span, at
 
 from .load import check_name, load_task, reader_of
@@ -38,10 +39,12 @@ class Named:
 
 
 def named(recipe: Recipe) -> tuple[Named, ...]:
-    """Everything that prompts are taken from: what is trained on, then the held-out tasks."""
+    """Everything that prompts are taken from: what is trained on, then the held-out tasks. What a stage of a pipeline
+    has yet to write is not there."""
     data, evaluate = recipe.settings.data, recipe.settings.evaluate
     held_out = (Named("evaluate.tasks", t.name, "held_out", evaluate.problems) for t in evaluate.tasks)
-    return (Named("data.train", data.train, "train"), *held_out)
+    written = data.train is not None and data.train.startswith(STAGE)
+    return (*(() if written else (Named("data.train", data.train, "train"),)), *held_out)
 
 
 def columns(recipe: Recipe, place: Named) -> Columns:
@@ -64,8 +67,7 @@ def misnamed(recipe: Recipe) -> list[Diagnostic]:
     """A template that is not Jinja, or toy tasks that there are not: what is wrong without opening anything."""
     places = [p for p in named(recipe) if p.spec is not None]
     try:
-        for place in places[:1]:
-            reader_of(columns(recipe, place), recipe.where("data.template"))
+        reader_of(columns(recipe, Named("data.train", "", "train")), recipe.where("data.template"))
     except RecipeError as error:
         return list(error.diagnostics)
     found: list[Diagnostic] = []

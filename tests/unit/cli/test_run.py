@@ -61,6 +61,22 @@ def test_a_finished_run_can_be_resumed_and_has_nothing_to_do(project: Path, caps
     assert steps == [1, 2]
 
 
+def test_a_detector_may_stop_a_run_and_mlflow_knows(project: Path, capsys) -> None:
+    from mlflow import MlflowClient
+
+    from rldsl.runtime.tracking import default_uri
+
+    sets = ["budget.steps=9", "health=truncation(above: 0, patience: 2, then: stop)",
+            'track.mlflow="sqlite:///mlflow.db"', "sampling.max_tokens=1"]
+    code = main(["run", "tiny.rl", "--out", "here", "--format", "json", *(x for s in sets for x in ("--set", s))])
+    out = json.loads(capsys.readouterr().out)
+    assert code == 3 and out["run"]["status"] == "FAILED" and out["run"]["steps"] == 2
+    assert [(d["code"], d["severity"]) for d in out["diagnostics"]] == [("RL614", "error")]
+    end = list(read_journal(project / "here"))[-1]
+    assert end.data["status"] == "FAILED" and end.data["error"].startswith("RL614 truncation: ")
+    assert MlflowClient(default_uri(project)).get_run(out["run"]["mlflow"]["run_id"]).info.status == "FAILED"
+
+
 def test_the_seed_is_the_recipes_own(project: Path) -> None:
     assert main(["run", "tiny.rl", "--out", "here", "--seed", "7", "--set", "budget.steps=1"]) == 0
     plan = json.loads((project / "here" / "plan.json").read_text())
