@@ -172,8 +172,13 @@ def weighed(f: Feedback, weight: float = 1.0, span: Span | None = None) -> Itera
 def model_facts(recipe: Recipe, look: Callable[[str, Path], Found | None]) -> Found | None:
     """What `look` finds of the policy, seen from the project's root and from here; None where it finds nothing."""
     policy = recipe.settings.model.policy
+    return None if policy is None else facts_of(recipe, policy, look)
+
+
+def facts_of(recipe: Recipe, model: str, look: Callable[[str, Path], Found | None]) -> Found | None:
+    """The same of any model that the recipe names."""
     folders = (project_root(Path(recipe.file)), Path())
-    return next((x for f in folders if (x := look(policy, f))), None) if policy is not None else None
+    return next((x for f in folders if (x := look(model, f))), None)
 
 
 def devices(recipe: Recipe) -> int | None:
