@@ -79,6 +79,8 @@ DETAILS = (
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
+    Metric("responses/cut", "cuts", "number", "times that a response of the batch was stopped and taken up again"),
+    Metric("responses/retired", "retired", "number", "responses that were given up for having been cut too often"),
     Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),
     Metric("held_out/unscored", "held-out unscored", "share", "share of held-out responses that scoring failed on"),
 )
