@@ -43,6 +43,7 @@ class Found(NamedTuple):
 class _Spec:
     vocabulary: Vocabulary
     options: SamplingOptions
+    wide: bool
     entropy: bool
     kl: bool
     rows: int
@@ -50,24 +51,32 @@ class _Spec:
 
 
 def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: Vocabulary, options: SamplingOptions, *,
-                     entropy: bool = False, reference: tuple[Tensor, Tensor] | None = None,
-                     reduced: bool = True) -> Found:
+                     candidates: Tensor | None = None, wide: bool = False, entropy: bool = False,
+                     reference: tuple[Tensor, Tensor] | None = None, reduced: bool = True) -> Found:
     """Statistics of softmax(hidden · headᵀ / T) at `targets`, over the vocabulary of all ranks.
 
     hidden [N, D] is the same on every rank, head [V/tp, D] is this rank's, targets int64 [N]. `reference` is another
-    policy's (hidden, head), constant. Without `reduced` the gradient of hidden is this rank's share only.
+    policy's (hidden, head), constant. `candidates`, int64 [N, most], are the tokens that the distribution is over,
+    where they are recorded; else top_k and top_p need the whole vocabulary on one rank. `wide` multiplies in float32.
+    Without `reduced` the gradient of hidden is this rank's share only.
     """
     ref_hidden, ref_head = reference or (None, None)
     rows = max(16, CHUNK_LOGITS // head.shape[0])
-    spec = _Spec(vocabulary, options, entropy, reference is not None, rows, reduced)
-    return Found(*_Statistics.apply(hidden, head, targets, ref_hidden, ref_head, spec))
+    spec = _Spec(vocabulary, options, wide, entropy, reference is not None, rows, reduced)
+    return Found(*_Statistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
-def _logits(hidden: Tensor, head: Tensor, targets: Tensor, spec: _Spec) -> Tensor:
+def _product(hidden: Tensor, head: Tensor, spec: _Spec) -> Tensor:
+    return hidden.float() @ head.float().t() if spec.wide else hidden @ head.t()
+
+
+def _logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, spec: _Spec) -> Tensor:
     """Float32 logits [n, V/tp] over the temperature; -inf for padding and for what truncation removes."""
-    v, raw = spec.vocabulary, hidden @ head.t()
+    v, raw = spec.vocabulary, _product(hidden, head, spec)
     if v.first + v.own > v.size:
         raw[:, max(0, v.size - v.first):] = -torch.inf
+    if candidates is not None:
+        return (raw.float() / spec.options.temperature).masked_fill(~_listed(candidates, v), -torch.inf)
     logits = scaled(raw, spec.options)
     if truncates(spec.options):  # on one rank only, which then holds every target
         at = targets.unsqueeze(1)
@@ -75,11 +84,18 @@ def _logits(hidden: Tensor, head: Tensor, targets: Tensor, spec: _Spec) -> Tenso
     return logits
 
 
+def _listed(candidates: Tensor, v: Vocabulary) -> Tensor:
+    """Bool [n, V/tp]: which of this rank's tokens are candidates."""
+    column = candidates - v.first
+    here = (column >= 0) & (column < v.own)
+    wider = torch.zeros(len(candidates), v.own + 1, dtype=torch.bool, device=candidates.device)
+    return wider.scatter_(1, torch.where(here, column, v.own), True)[:, :v.own]
+
+
 def _reference(hidden: Tensor, head: Tensor, logits: Tensor, spec: _Spec) -> Tensor:
     """The reference's logits, over the tokens that the policy keeps."""
-    v, raw = spec.vocabulary, (hidden @ head.t()).float() / spec.options.temperature
-    return raw.masked_fill(logits == -torch.inf, -torch.inf) if truncates(spec.options) or v.first + v.own > v.size \
-        else raw
+    raw = _product(hidden, head, spec).float() / spec.options.temperature
+    return raw.masked_fill(logits == -torch.inf, -torch.inf)
 
 
 def _largest(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
@@ -110,14 +126,14 @@ def _times(weight: Tensor, x: Tensor) -> Tensor:
 
 class _Statistics(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, head, targets, ref_hidden, ref_head, spec):
+    def forward(ctx, hidden, head, targets, candidates, ref_hidden, ref_head, spec):
         parts = [slice(a, a + spec.rows) for a in range(0, len(targets), spec.rows)]
-        columns = [_measured(hidden[p], head, targets[p], None if ref_hidden is None else ref_hidden[p], ref_head, spec)
+        columns = [_measured(hidden[p], head, targets[p], _of(candidates, p), _of(ref_hidden, p), ref_head, spec)
                    for p in parts]
         empty = hidden.new_zeros(0, dtype=torch.float32)
         logp, norm, entropy, kl, ref_norm = (torch.cat(c) if c else empty for c in zip(*columns, strict=True)) \
             if columns else (empty,) * 5
-        ctx.save_for_backward(hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl, ref_norm)
+        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm)
         ctx.spec, ctx.parts = spec, parts
         ctx.set_materialize_grads(False)
         return logp, entropy if spec.entropy else None, kl if spec.kl else None
@@ -128,20 +144,25 @@ class _Statistics(torch.autograd.Function):
         grad_hidden = torch.empty_like(hidden)
         grad_head = torch.zeros_like(head, dtype=torch.float32)
         for part in ctx.parts:
-            grad = _slopes(ctx, part, grad_logp, grad_entropy, grad_kl).to(hidden.dtype)
-            grad_hidden[part] = grad @ head
-            grad_head += (grad.t() @ hidden[part])
+            grad = _slopes(ctx, part, grad_logp, grad_entropy, grad_kl)
+            kind = grad.dtype if ctx.spec.wide else hidden.dtype
+            grad_hidden[part] = (grad.to(kind) @ head.to(kind)).to(hidden.dtype)
+            grad_head += grad.to(kind).t() @ hidden[part].to(kind)
         v = ctx.spec.vocabulary
         if ctx.spec.reduced and v.ranks > 1:
             dist.all_reduce(grad_hidden, group=v.group)
-        return grad_hidden, grad_head.to(head.dtype), None, None, None, None
+        return grad_hidden, grad_head.to(head.dtype), None, None, None, None, None
 
 
-def _measured(hidden: Tensor, head: Tensor, targets: Tensor, ref_hidden: Tensor | None, ref_head: Tensor | None,
-              spec: _Spec) -> tuple[Tensor, ...]:
+def _of(column: Tensor | None, part: slice) -> Tensor | None:
+    return None if column is None else column[part]
+
+
+def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, ref_hidden: Tensor | None,
+              ref_head: Tensor | None, spec: _Spec) -> tuple[Tensor, ...]:
     """(log-prob, log-normaliser, entropy, KL, the reference's log-normaliser) of a few tokens."""
     v, zero = spec.vocabulary, hidden.new_zeros(len(targets), dtype=torch.float32)
-    logits = _logits(hidden, head, targets, spec)
+    logits = _logits(hidden, head, targets, candidates, spec)
     others = [_reference(ref_hidden, ref_head, logits, spec)] if spec.kl else []
     tops = _largest([logits, *others], v)
     here, column = _target(targets, v)
@@ -170,9 +191,9 @@ def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tenso
 
     With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), all over T.
     """
-    hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl, ref_norm = ctx.saved_tensors
+    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm = ctx.saved_tensors
     spec, targets = ctx.spec, targets[part]
-    logits = _logits(hidden[part], head, targets, spec)
+    logits = _logits(hidden[part], head, targets, _of(candidates, part), spec)
     logps = logits - norm[part].unsqueeze(1)
     p = logps.exp()
     slope = torch.zeros_like(p) if grad_logp is None else -grad_logp[part].unsqueeze(1) * p

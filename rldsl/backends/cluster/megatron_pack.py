@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from rldsl.backends.local.layout import candidates
 from rldsl.backends.local.train_pieces import cut
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Trajectory
@@ -24,13 +25,15 @@ class Packed:
     """One micro-batch. `ids` [b, s]; `mask` [b, 1, s, s], True where a position may not look.
 
     `read` is, for every action token in the order of the rows, the flat position in [b, s] whose state predicts it;
-    `targets` are these tokens. `places` has for each row its flat first position.
+    `targets` are these tokens, `candidates` [tokens, most] what each was chosen from, where that is recorded. `places`
+    has for each row its flat first position.
     """
 
     ids: Tensor
     mask: Tensor
     read: Tensor
     targets: Tensor
+    candidates: Tensor | None
     places: tuple[int, ...]
 
     @property
@@ -96,7 +99,7 @@ def pack(rows: Sequence[Trajectory], size: tuple[int, int], device: torch.device
     ahead = ~torch.ones(width, width, dtype=torch.bool).tril()
     return Packed(ids.view(bins, width).to(device), (apart | ahead).unsqueeze(1).to(device),
                   torch.tensor(read, dtype=torch.int64, device=device),
-                  torch.tensor(targets, dtype=torch.int64, device=device), tuple(start))
+                  torch.tensor(targets, dtype=torch.int64, device=device), candidates(rows, device), tuple(start))
 
 
 def _bins(rows: Sequence[Trajectory], width: int) -> list[list[int]]:

@@ -32,11 +32,14 @@ After = Callable[[int, Tensor], tuple[Tensor, Any]]
 
 @dataclass(frozen=True)
 class Held:
-    """This rank's part of one model; `ddp` where it is trained."""
+    """This rank's part of one model; `ddp` where it is trained. With `replays` it repeats the experts of rollouts,
+    with `wide` its head multiplies in float32."""
 
     trunk: Trunk
     shape: Shape
     ddp: DistributedDataParallel | None = None
+    replays: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,15 @@ def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
 def run(held: Held, work: Work, rows: Sequence[Trajectory], after: After, *, grad: bool) -> list[Any]:
     """The results of `after`, one per micro-batch, on the last stage; [] on others.
 
-    With `grad` the gradient of the losses' sum over all ranks is left in the model's buffers. `rows` are all rows
-    there are: experts are chosen as they say where they say it.
+    With `grad` the gradient of the losses' sum over all ranks is left in the model's buffers. `rows` are all rows.
     """
     model = held.ddp if grad else held.trunk
 
     def step(numbers: Any, chunk: Any) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Any]]]:
         index = next(numbers)
         packed = work.packs[index]
-        replayed(held.trunk, [rows[i] for i in work.pieces[index]], packed)
+        if held.replays:
+            replayed(held.trunk, [rows[i] for i in work.pieces[index]], packed)
         out = chunk(packed.ids, packed.positions, packed.mask)
 
         def finish(states: Tensor) -> tuple[Tensor, Tensor, Any]:

@@ -74,9 +74,10 @@ def quantities(held: Held, work: Work, index: int, states: Tensor, wants: Sequen
                reference: Held | None, others: Sequence[Tensor] | None) -> dict[str, Tensor]:
     """What the terms read of a policy, float32 over the action tokens of one piece."""
     packed = work.packs[index]
+    compared = (others[index], reference.trunk.head) if "kl_exact" in wants else None
     found = token_statistics(
         states.index_select(0, packed.read), held.trunk.head, packed.targets, vocabulary(held.shape), sampling,
-        entropy="entropy" in wants, reference=(others[index], reference.trunk.head) if "kl_exact" in wants else None,
+        candidates=packed.candidates, wide=held.wide, entropy="entropy" in wants, reference=compared,
         reduced=not held.trunk.config.sequence_parallel)
     named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
     return {name: named[name] for name in wants}

@@ -23,7 +23,7 @@ def replayed(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed) -> None:
     """Sets what the routers of one forward choose: what the rows carry, or, where none carries it, their own choice."""
     routers = {layer.layer_number - 1: layer.mlp.router.router_replay for layer in trunk.decoder.layers
                if hasattr(layer.mlp, "router")}
-    told = any(row.routes is not None for row in rows)
+    told = any(len(row.routes) for row in rows)
     for layer, router in routers.items():
         router.clear_indices()
         router.clear_router_replay_action()
@@ -41,9 +41,9 @@ def _chosen(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed, layer: int
     experts = torch.arange(active).repeat(bins * width, 1)
     for row, first in zip(rows, packed.places, strict=True):
         inputs = len(row.prompt) + max(len(row.tokens) - 1, 0)
-        if row.routes is None or len(row.routes) != inputs:
+        if len(row.routes) != inputs:
             raise ValueError(f"response {row.group}.{row.sibling} has {inputs} computed tokens and experts for "
-                             f"{0 if row.routes is None else len(row.routes)}")
+                             f"{len(row.routes)}")
         experts[first:first + inputs] = torch.as_tensor(row.routes)[:, layer]
     experts = experts.view(bins, width, active).transpose(0, 1)
     if trunk.config.sequence_parallel:

@@ -1,0 +1,47 @@
+"""Tiny models in folders, and processes to be ranks."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from rldsl.backends.local.hf_folder import write_folder
+from rldsl.backends.local.model import Policy
+from rldsl.backends.local.toy import toy_architecture
+
+from .processes import Processes
+
+
+@pytest.fixture(scope="session")
+def processes():
+    torch.set_num_threads(1)
+    found = Processes()
+    yield found
+    found.end()
+
+
+def toy(kind: str, tied: bool, scale: float = 6.0) -> Policy:
+    """A policy whose weights are large enough for sharp distributions, with norms that are not all 1."""
+    architecture = dataclasses.replace(toy_architecture(f"toy:{kind}-2x64"), tied=tied, vocabulary=97)
+    policy = Policy(architecture)
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for p in policy.parameters():
+            noise = torch.randn(p.shape, generator=generator)
+            p.copy_(scale * 0.02 * noise if p.dim() == 2 else 1 + 0.2 * noise)
+    return policy
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory) -> dict[str, Path]:
+    """{name: folder}: dense models of every kind, tied and not, and `near`, another llama's weights."""
+    root = tmp_path_factory.mktemp("models")
+    made = {f"{kind}{'' if tied else '_untied'}": toy(kind, tied)
+            for kind in ("llama", "qwen2", "qwen3") for tied in (True, False)}
+    made["near"] = toy("llama", True, 6.3)
+    for name, policy in made.items():
+        write_folder(policy, root / name)
+    return {name: root / name for name in made}
