@@ -41,6 +41,10 @@ SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one val
 OWN_GRAIN = Trait("own_grain", "a correction whose grain is a parameter")
 SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times that of the log-prob")
 
+ROUTING_REPLAY = Trait("routing_replay", "the experts that each token was sampled with, again in training")
+CANDIDATES_REPLAY = Trait("candidates_replay", "the tokens that sampling chose from, again in training")
+BIT_EQUAL = Trait("bit_equal", "bit-equal log-probs from both engines")
+
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
 TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")

@@ -14,6 +14,7 @@ from typing import Any
 from rldsl.algebra import variables as q
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
+from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
@@ -60,8 +61,23 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
-    return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
-                  _advantage(objective), _update(recipe, objective, asked), *_after(recipe)))
+    return _aligned(recipe, Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
+                                   _advantage(objective), _update(recipe, objective, asked), *_after(recipe))))
+
+
+def asked_of_engines(recipe: Recipe) -> dict[str, Any]:
+    """What the recipe's alignment wants of everything that computes the policy."""
+    found = [n.choice.engines() for n in recipe.distribution if isinstance(n.choice, Alignment)]
+    return {option: value for each in found for option, value in each.items()}
+
+
+def _aligned(recipe: Recipe, graph: Graph) -> Graph:
+    """The graph whose nodes that compute the policy know what is asked of their engine."""
+    asked = asked_of_engines(recipe)
+    for node in graph.nodes if asked else ():
+        if node.kind in ("sample", "logprob", "update"):
+            graph = graph.change(node.id, options={"align": asked})
+    return graph
 
 
 def provided(name: str, sampler: Sampler) -> bool:

@@ -10,6 +10,7 @@ from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Const
 from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.axes import discover
+from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Placement, Ratio, Sampler, Schedule
 from rldsl.axes.choice import Choice
 from rldsl.compiler.formulas import formulas
@@ -29,8 +30,15 @@ class Capability:
     lacks: tuple[str, ...] = ()
 
 
+ALIGNED = {"head_dtype", "weights", "replay_candidates"}
+"""What alignment may ask of this engine. Of the rest, nothing routes here, and decoding a token at a time rounds
+otherwise than a forward over whole responses."""
+
+
 def apart(choice: Choice) -> str | None:
-    """Why a schedule or placement needs more than one process; None where it does not."""
+    """Why a choice needs other engines than the one process; None where it does not."""
+    if isinstance(choice, Alignment) and not choice.engines().keys() <= ALIGNED:
+        return f"its engine cannot do what {choice.name} asks ({', '.join(choice.engines().keys() - ALIGNED)})"
     if isinstance(choice, Schedule) and choice.overlaps():
         return f"`{choice.name}` samples while it trains"
     if isinstance(choice, Placement) and not choice.shared():

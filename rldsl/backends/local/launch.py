@@ -33,6 +33,7 @@ from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
+from .numerics import numerics
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
@@ -63,6 +64,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
@@ -100,7 +102,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
+    needs = [told for node in (recipe.schedule, recipe.placement, *recipe.distribution) if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if len(recipe.settings.model.teachers) > 1:
@@ -187,6 +189,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
+        twin.numerics = model.policy.numerics
         twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
         return twin.requires_grad_(False)
 

@@ -15,6 +15,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import accounted, names, said
+from ..lower import asked_of_engines
 from ..recipe import Recipe
 
 CODE = "RL503"
@@ -22,7 +23,7 @@ CODE = "RL503"
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding; the local backend samples and trains with one engine."""
-    if recipe.settings.cluster.where == "local" or accounted(recipe):
+    if recipe.settings.cluster.where == "local" or accounted(recipe) or asked_of_engines(recipe):
         return
     yield clash(
         CODE, recipe, f"On a cluster two engines compute the policy, and neither {said(recipe.ratio)} nor "

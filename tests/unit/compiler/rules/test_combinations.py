@@ -14,7 +14,7 @@ from tests.conformance.harness import finite, random_batch, run
 
 from ..hand_made import HERE, grpo, with_optim
 
-COMBINATIONS = 150
+COMBINATIONS = 300
 
 
 def options(axis, role):
