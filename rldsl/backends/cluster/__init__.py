@@ -1,4 +1,1 @@
-"""The backend of several processes: Ray actors, rollouts in vLLM, training in Megatron-core.
-
-Importing this package imports none of them.
-"""
+"""The cluster backend: Ray actors, vLLM rollouts, Megatron-core trainers."""
