@@ -65,7 +65,17 @@ def build(shape: Shape, dtype: torch.dtype, *, critic: bool = False) -> Trunk:
         "pre_process": ps.is_pipeline_first_stage(), "post_process": ps.is_pipeline_last_stage(),
         "position_embedding_type": "rope", "rotary_base": a.rope_theta, **_scaling(shape)}
     model = CriticTrunk(**arguments) if critic else Trunk(share_embeddings_and_output_weights=a.tied, **arguments)
+    if tensor > 1 and ps.get_expert_model_parallel_world_size() == 1:
+        _copied_experts(model)
     return model.to(torch.cuda.current_device())
+
+
+def _copied_experts(model: Trunk) -> None:
+    """Marks experts of which every tensor-parallel rank has a copy, and sees other tokens: gradients are summed over
+    the ranks, as for norms, and count once in the norm. Megatron knows such copies only where experts are spread."""
+    for layer in model.decoder.layers:
+        for parameter in layer.mlp.experts.parameters() if hasattr(layer.mlp, "experts") else ():
+            parameter.sequence_parallel, parameter.tensor_model_parallel = True, False
 
 
 def _layers(shape: Shape, settings: TransformerConfig) -> TransformerBlockSubmodules:

@@ -45,3 +45,19 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     for name, policy in made.items():
         write_folder(policy, root / name)
     return {name: root / name for name in made}
+
+
+@pytest.fixture(scope="session")
+def moe(tmp_path_factory) -> Path:
+    """A mixture of four experts, two for each token, as transformers writes it."""
+    from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
+
+    torch.manual_seed(3)
+    model = Qwen3MoeForCausalLM(Qwen3MoeConfig(
+        vocab_size=97, hidden_size=64, intermediate_size=96, moe_intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=16, num_experts=4, num_experts_per_tok=2,
+        decoder_sparse_step=1, norm_topk_prob=True, max_position_embeddings=256, initializer_range=0.12,
+        tie_word_embeddings=False))
+    folder = tmp_path_factory.mktemp("moe")
+    model.save_pretrained(folder)
+    return folder

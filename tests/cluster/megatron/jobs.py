@@ -53,3 +53,16 @@ def saved_and_loaded(rank: Rank, folder: Path, rows: Sequence[Trajectory], parce
     first = [rank.update(rows, p) for p in parcels[half:]] and rank.export(whole)
     rank.load(folder)
     return first, [rank.update(rows, p) for p in parcels[half:]] and rank.export(whole)
+
+
+def logits(rank: Rank, ids: Tensor) -> Tensor:
+    """Logits [b, s, V] of a causal forward, on one rank."""
+    import torch
+
+    from rldsl.backends.cluster import megatron_cpu
+
+    held = rank.policy.held
+    mask = ~torch.ones(1, 1, ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+    with megatron_cpu.devices(), torch.no_grad():
+        states = held.trunk(ids, torch.arange(ids.shape[1]).expand_as(ids), mask)
+        return (states @ held.trunk.head.t()).transpose(0, 1)[..., :held.shape.dense.vocabulary].clone()
