@@ -44,15 +44,37 @@ def round_trip(rank: Rank) -> dict[str, Tensor] | None:
     return rank.export(whole)
 
 
-def saved_and_loaded(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
-    """(weights after all updates, weights after going back to the middle and doing the rest again)."""
+def valued(rank: Rank, rows: Sequence[Trajectory], parcels: Sequence[Parcel], cutting: Any) -> tuple[Any, Any, Any]:
+    """(weights, tallies, this shard's part of the values) after every update."""
+    return *trained(rank, rows, parcels), rank.values(rows, cutting)
+
+
+def saved(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
+    """The weights after all updates, with a checkpoint after the first half of them."""
     half = len(parcels) // 2
     for parcel in parcels[:half]:
         rank.update(rows, parcel)
     rank.save(folder)
-    first = [rank.update(rows, p) for p in parcels[half:]] and rank.export(whole)
+    return trained(rank, rows, parcels[half:])[0]
+
+
+def resumed(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
+    """The weights after the second half of the updates, from the checkpoint."""
     rank.load(folder)
-    return first, [rank.update(rows, p) for p in parcels[half:]] and rank.export(whole)
+    return trained(rank, rows, parcels[len(parcels) // 2:])[0]
+
+
+def refused(rank: Rank, rows: Sequence[Trajectory], parcel: Parcel) -> tuple[str, bool, bool]:
+    """(what the update raised, whether no weight has changed, whether the rank can go on)."""
+    from rldsl.runtime.errors import RunError
+
+    before = [p.detach().clone() for p in rank.policy.held.trunk.parameters()]
+    try:
+        rank.update(rows, parcel)
+    except RunError as error:
+        said = str(error)
+    same = all(bool((a == b).all()) for a, b in zip(before, rank.policy.held.trunk.parameters(), strict=True))
+    return said, same, rank.export(whole) is not None or rank.number > 0
 
 
 def logits(rank: Rank, ids: Tensor) -> Tensor:
@@ -66,3 +88,46 @@ def logits(rank: Rank, ids: Tensor) -> Tensor:
     with megatron_cpu.devices(), torch.no_grad():
         states = held.trunk(ids, torch.arange(ids.shape[1]).expand_as(ids), mask)
         return (states @ held.trunk.head.t()).transpose(0, 1)[..., :held.shape.dense.vocabulary].clone()
+
+
+def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any]:
+    """What one update makes and sends: `logits`, the most numbers that leave the head at a time; `made`, the last
+    dimensions of everything that is made; `sent_by_head`, the most numbers in one message of the statistics."""
+    from types import SimpleNamespace
+    from unittest import mock
+
+    import torch.distributed as dist
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from rldsl.backends.cluster import megatron_logprob
+    from rldsl.backends.cluster.parcel import packed
+
+    from .updates import job, objective
+
+    seen: dict[str, Any] = {"logits": [], "made": set(), "sent_by_head": 0, "last": rank.place.last}
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            if isinstance(out, Tensor) and out.dim():
+                seen["made"].add(out.shape[-1])
+            return out
+
+    product = megatron_logprob._product
+
+    def watched_product(*arguments):
+        out = product(*arguments)
+        seen["logits"] = [max([out.numel(), *seen["logits"]])]
+        return out
+
+    def watched_reduce(tensor, *arguments, **named):
+        seen["sent_by_head"] = max(seen["sent_by_head"], tensor.numel())
+        return dist.all_reduce(tensor, *arguments, **named)
+
+    update = job(objective(regularisers=()), list(rows))
+    with mock.patch.object(megatron_logprob, "CHUNK_LOGITS", chunk), \
+            mock.patch.object(megatron_logprob, "_product", watched_product), \
+            mock.patch.object(megatron_logprob, "dist", SimpleNamespace(all_reduce=watched_reduce,
+                                                                        ReduceOp=dist.ReduceOp)), Watch():
+        rank.update(rows, packed(update))
+    return seen

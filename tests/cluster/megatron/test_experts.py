@@ -86,11 +86,11 @@ def test_the_gradient_is_that_of_transformers(processes, moe, model, parallel) -
     assert told == [pytest.approx(float(theirs.norm()), rel=1e-3)]
 
 
-def column(answers: list[Part | None], rows: list[Trajectory]) -> torch.Tensor:
-    """ℓ over all rows, in their order, from the parts of all shards."""
+def column(answers: list[Part | None], rows: list[Trajectory], name: str = "logp_current") -> torch.Tensor:
+    """A column over all rows, in their order, from the parts of all shards."""
     found: dict[int, torch.Tensor] = {}
     for part in filter(None, answers):
-        each = torch.from_numpy(part.columns["logp_current"]).split([len(rows[i].tokens) for i in part.positions])
+        each = torch.from_numpy(part.columns[name]).split([len(rows[i].tokens) for i in part.positions])
         found |= dict(zip(part.positions, each, strict=True))
     return torch.cat([found[i] for i in range(len(rows))])
 
