@@ -1,0 +1,1 @@
+"""The cluster backend: Ray actors, vLLM rollouts, Megatron-core trainers."""
