@@ -100,6 +100,8 @@ class VllmEngine:
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
         far as a prefix. The fingerprint of what is held then; None where it is not the manifest's."""
+        if manifest.dtype != self.spec.dtype:
+            raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
         held = self.pause()
         found = self._engine.collective_rpc("receive", args=(manifest, flat))
         self._engine.reset_prefix_cache()

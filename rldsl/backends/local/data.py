@@ -13,15 +13,13 @@ from rldsl.environments.tasks import Columns, load_task
 from rldsl.environments.tasks.problem import Split, Task
 from rldsl.runtime.prompts import Prompts, prompts, with_stored
 
-from .model import Policy
-
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded policy and how its prompts become tokens."""
+    """How the policy's prompts become tokens, and how many of them it reads."""
 
-    policy: Policy
     tokenizer: Any
+    context: int
 
     def encode(self, text: str) -> tuple[int, ...]:
         """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
@@ -46,7 +44,7 @@ def training(recipe: Recipe, root: Path, model: Model) -> Prompts:
     data, sampler = recipe.settings.data, recipe.sampling[0].choice
     stored = sampler.stored()
     task = _task(recipe, root, data.train, "train", answer_column(recipe))
-    found = prompts(task, model.encode, prompt_limit(recipe, model.policy), data.too_long, data.train)
+    found = prompts(task, model.encode, prompt_limit(recipe, model.context), data.too_long, data.train)
     if stored is None:
         return found
     return with_stored(found, stored, model.reply, sampler.max_tokens, data.too_long, data.train)
@@ -54,7 +52,7 @@ def training(recipe: Recipe, root: Path, model: Model) -> Prompts:
 
 def evaluated(recipe: Recipe, root: Path, model: Model) -> dict[str, Prompts]:
     """The held-out problems of each task."""
-    settings, limit = recipe.settings, prompt_limit(recipe, model.policy)
+    settings, limit = recipe.settings, prompt_limit(recipe, model.context)
     return {t.name: prompts(_task(recipe, root, t.name, "held_out", settings.data.answer), model.encode, limit,
                             settings.data.too_long, t.name, settings.evaluate.problems)
             for t in settings.evaluate.tasks}
@@ -71,8 +69,8 @@ def _task(recipe: Recipe, root: Path, spec: str, split: Split, answer: str | Non
     return load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, answer, data.template), root=root)
 
 
-def prompt_limit(recipe: Recipe, policy: Policy) -> int:
-    """Most tokens of a prompt, so that the longest response still fits."""
-    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
+def prompt_limit(recipe: Recipe, context: int) -> int:
+    """Most tokens of a prompt, so that the longest response still fits the model's `context`."""
+    context = min(recipe.settings.model.context or context, context)
     room = context - recipe.sampling[0].choice.max_tokens
     return min(recipe.settings.model.max_prompt or room, room)

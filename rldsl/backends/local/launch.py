@@ -23,6 +23,7 @@ from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
@@ -65,30 +66,30 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
-    model = Model(policy, tokenizer)
+    model = Model(tokenizer, policy.architecture.context)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, model, folder, roles)
+    engine = _engine(plan, recipe, policy, folder, roles)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
-    with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
+    with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
+        run = Run(folder, plan.objective, plan.graph, schedule, run_settings(recipe), engine, engine, data, held_out,
                   pool.score, journal, progress, observe, fresh=found is None)
         if resume:
-            _restore(run, engine, found)
+            restore(run, engine, found)
         else:
-            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
+            tell_dropped(run, settings.data.train, prompt_limit(recipe, model.context))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
-            run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
+            run.rollout = run.trainer = _engine(plan, recipe, policy, folder, roles)  # a critic copies the warm policy
         yield run
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
     with open(folder / LOCK, "w") as file:
         try:
@@ -151,7 +152,7 @@ def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Obse
     return teacher.requires_grad_(False)
 
 
-def _tell_dropped(run: Run, train: str, limit: int) -> None:
+def tell_dropped(run: Run, train: str, limit: int) -> None:
     """Warns of prompts that are left out, with their numbers."""
     sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
     for name, data in sources:
@@ -176,46 +177,49 @@ def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> 
     return found.requires_grad_(False)
 
 
-def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
+def _engine(plan: Plan, recipe: Recipe, policy: Policy, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
-        critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
+        critic = (optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
         if roles.reference is not None:
             return roles.reference
-        twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
+        twin = Policy(policy.architecture, policy.compute, policy.tokenizer).to(policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
-        twin.numerics = model.policy.numerics
-        twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
+        twin.numerics = policy.numerics
+        twin.load_state_dict(torch.load(file, map_location=policy.device, weights_only=True))
         return twin.requires_grad_(False)
 
-    return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
-                       _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
+    return LocalEngine(policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
+                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
                        reference=reference, teacher=roles.teacher)
 
 
-def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+    """How a recipe's optimizer is built, with the bound on the gradient norm."""
     target, arguments = choice.factory()
     return OptimizerSpec(target, arguments, clip_grad)
 
 
-def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+    """The processes that score responses."""
     scoring = recipe.settings.feedback
     return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
-def _settings(recipe: Recipe) -> Settings:
+def run_settings(recipe: Recipe) -> Settings:
+    """The numbers of a recipe that the executor reads."""
     s = recipe.settings
     return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.lr, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 
-def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None) -> None:
     """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
     if found is None:
         run.record("resume", step=-1, skipped=[])

@@ -12,13 +12,14 @@ from .draws import uniforms
 from .model import Policy
 from .tokenizer import CharacterTokenizer
 
+TOY = "toy:"
 CONTEXT = 512
 INITIAL_STD = 0.02
 
 
 def toy_architecture(spec: str) -> Architecture:
     """Sizes of `toy:KIND-LAYERSxWIDTH`. RecipeError RL407 names what a spec may look like."""
-    match = re.fullmatch(rf"toy:({'|'.join(KINDS)})-(\d+)x(\d+)", spec)
+    match = re.fullmatch(rf"{TOY}({'|'.join(KINDS)})-(\d+)x(\d+)", spec)
     layers, width = (int(match[2]), int(match[3])) if match else (0, 0)
     if not match or not 1 <= layers <= 64 or width % 16 or not 16 <= width <= 4096:
         raise RecipeError([Diagnostic(

@@ -34,7 +34,7 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
     steps = plan.recipe["settings"]["budget"]["steps"]
     try:
         with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
-            status, failure, tracked = _session(plan, folder, root, view, resume)
+            status, failure, tracked = _session(plan, folder, root, view, resume, args.address)
         summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
@@ -63,13 +63,14 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
-             resume: bool) -> tuple[str, Diagnostic | None, Any]:
-    from rldsl.backends.local.launch import open_run
+def _session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
+             address: str | None) -> tuple[str, Diagnostic | None, Any]:
+    from rldsl.backends.choose import opener
     from rldsl.runtime.executor import execute
     from rldsl.runtime.journal import read_journal
 
     tracker, failure, status = None, None, FINISHED
+    open_run = opener(plan, address)
     with open_run(plan, folder, root, _observer(view), resume=resume) as run:
         if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
