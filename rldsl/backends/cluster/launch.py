@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -25,7 +24,7 @@ from rldsl.runtime.run import Observe, Progress, Run
 from .capability import lacks
 from .engine_process import spawner
 from .model_folder import Source, require_cpu_heads, source
-from .placement import ROLLOUT, Reserved, reserve, roles
+from .placement import Reserved, reserve, roles
 from .publishing import Exporter, Publisher
 from .ray_session import ray_session
 from .rollouts import Rollouts
