@@ -1,4 +1,4 @@
-"""Which sweep or ablation a run belongs to, written into its folder before it starts."""
+"""Which sweep, ablation or pipeline a run belongs to, written into its folder before it starts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from pathlib import Path
 
 from rldsl.runtime.folder import MEMBER
 
+SWEEP, PIPELINE = "sweep", "pipeline"
+
 
 @dataclass(frozen=True)
 class Member:
     """`sweep` is its name, `parent` the folder whose tracked run this one is nested under, `point` its place in the
-    sweep with the `values` of what varies there."""
+    sweep with the `values` of what varies there. Of a pipeline (`kind`) the place is the stage."""
 
     sweep: str
     parent: str
     point: str
     values: Mapping[str, str]
+    kind: str = SWEEP
+
+    @property
+    def place(self) -> str:
+        """What `point` is called in that kind."""
+        return "stage" if self.kind == PIPELINE else "point"
 
 
 def member(folder: Path) -> Member | None:

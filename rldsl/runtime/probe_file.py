@@ -26,7 +26,8 @@ KINDS = {"model_type": "must be an object", "dict_type": "must be an object", "l
 
 
 class Response(BaseModel):
-    """One response of BATCH.json; every list has one entry per action token."""
+    """One response of BATCH.json; every list has one entry per action token. `divergences` are from the teacher, under
+    the names of the variables that formulas read."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     prompt: str | int
@@ -43,6 +44,7 @@ class Response(BaseModel):
     versions: list[int] | None = None
     entropy: list[float] | None = None
     kl_exact: list[float] | None = None
+    divergences: dict[str, list[float]] | None = None
     rewards: list[float] | None = None
     errors: list[int] | None = None
     greedy_reward: float | None = None
@@ -155,8 +157,8 @@ def _problems(place: str, r: Response, path: str) -> Iterator[Diagnostic]:
         value = getattr(r, name)
         if value is not None and not math.isfinite(value):
             yield at("RL204", f"{path}: `{place}.{name}` must be finite", None, fix="null means: no score")
-    for name in (*PER_TOKEN, *LABELS):
-        column = getattr(r, name)
+    named = {name: getattr(r, name) for name in (*PER_TOKEN, *LABELS)}
+    for name, column in {**named, **{f"divergences.{k}": v for k, v in (r.divergences or {}).items()}}.items():
         if column is not None and len(column) != n:
             yield at("RL203", f"{path}: `{place}.{name}` has {len(column)} entries where `logp_current` has {n}", None,
                      why="every list has one entry per action token", fix="make the lengths equal")

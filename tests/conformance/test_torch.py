@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
@@ -46,7 +47,7 @@ def test_torch_computes_what_probe_does(axis: str, name: str, seed: int) -> None
         value, slopes = ours.math.both(part.expr, ours.columns, ours.shape)
         assert close(plain.value(whole.expr).data, value.data.sum()[None]), whole.name
         expected = gradient(whole.expr, {n: v.data for n, v in plain.columns.items()}, plain.shape)
-        assert set(expected) <= CURRENT
+        assert {n for n in expected if not is_divergence(n)} <= CURRENT
         for variable, slope in expected.items():
             assert close(slope, slopes[variable]), (whole.name, variable)
 

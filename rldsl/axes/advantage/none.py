@@ -1,7 +1,8 @@
-"""No advantage: the loss compares the two responses of a pair, and no reward is turned into a coefficient.
+"""No advantage: the loss learns from a preference or from a teacher, and no reward is turned into a coefficient.
 
-Differs from `monte_carlo`: for preference losses only, which read who was preferred and nothing else.
-Source: DPO (arXiv:2305.18290), section 4: the loss has no reward and no baseline.
+Differs from `monte_carlo`: for losses only that have a signal of their own and would read no advantage.
+Source: DPO (arXiv:2305.18290), section 4, and GKD (arXiv:2306.13649), equation 1: neither loss has a reward or a
+baseline.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from rldsl.algebra.expr import Const, Expr
 from rldsl.axes.base import Estimator
 from rldsl.axes.choice import Example, rewards
-from rldsl.axes.traits import COMPARES
+from rldsl.axes.traits import OWN_SIGNAL
 
 
 class NoAdvantage(Estimator):
-    needs = {COMPARES}
+    needs = {OWN_SIGNAL}
 
     def estimate(self) -> Expr:
         return Const(0.0)

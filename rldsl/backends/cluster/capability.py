@@ -18,6 +18,9 @@ def lacks(recipe: Recipe) -> list[str]:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
     if recipe.schedule.choice.overlaps():
         found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
-    if len(recipe.settings.model.teachers) > 1:
-        found.append(f"it names {len(recipe.settings.model.teachers)} teachers")
+    model = recipe.settings.model
+    if len(model.teachers) > 1:
+        found.append(f"it names {len(model.teachers)} teachers")
+    if model.start is not None or recipe.settings.critic.start is not None:
+        found.append("it begins with what another stage has trained")
     return found

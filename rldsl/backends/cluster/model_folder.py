@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rldsl.backends.local.data import Reader
 from rldsl.backends.local.hf_folder import read_config, unreadable, write_folder
 from rldsl.backends.local.hf_tokenizer import folder_tokenizer
 from rldsl.backends.local.load import load_policy, model_folder
 from rldsl.backends.local.model import Policy
 from rldsl.backends.local.tokenizer import CharacterTokenizer
-from rldsl.backends.local.toy import TOY
+from rldsl.compiler.toy_models import PREFIX
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from . import guard
@@ -26,7 +27,7 @@ STREAMS = 256
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(Reader):
     """A Hugging Face model folder, what it says of itself, and its tokenizer."""
 
     folder: Path
@@ -64,7 +65,7 @@ def source(spec: str, dtype: str, seed: int, root: Path, own: Path,
     RecipeError RL407 for what is missing or unreadable.
     """
     guard.prepare()
-    toy = spec.startswith(TOY)
+    toy = spec.startswith(PREFIX)
     if not (own / "config.json").exists():
         if start is None and not toy and (found := model_folder(spec, root)) is not None:
             return _read(found, toy)

@@ -14,13 +14,16 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
-from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
+from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import Track
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
+from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.protocols import TrainEngine
@@ -28,13 +31,18 @@ from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
+from rldsl.runtime.traces import Tracing
 
 from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
-from .engine import POLICY, LocalEngine
+from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
+from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
+from .stage import named_policy, take_over, with_collected
+from .teachers import Teachers
+from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
@@ -48,7 +56,7 @@ class Roles:
     """The frozen policies beside the trained one. Without a reference of its own, the run's beginning is one."""
 
     reference: Policy | None
-    teacher: Policy | None
+    teachers: Teachers | None
 
 
 @contextmanager
@@ -59,32 +67,38 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     Paths in the recipe are relative to `root`. RecipeError for what is missing (RL407, RL408) or cannot run here
     (RL406), RunError RL609 where every checkpoint is damaged.
     """
-    recipe = from_canonical(plan.recipe)
+    recipe = with_collected(from_canonical(plan.recipe), folder)
     refuse(recipe)
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
-    model = Model(tokenizer, policy.architecture.context)
-    data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
-    roles = Roles(_named_reference(plan, recipe, root, policy), _teacher(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    engine = _engine(plan, recipe, policy, folder, roles)
+    if settings.model.start is not None and found is None:
+        take_over(policy, settings.model.start, folder, POLICY)
+    model = Model(policy, tokenizer)
+    data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
+    roles = Roles(_named_reference(plan, recipe, root, folder, policy),
+                  load_teachers(plan, recipe, root, folder, model, data, observe))
+    engine = _engine(plan, recipe, model, folder, roles)
+    if settings.critic.start is not None and found is None:
+        take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
-    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
+    progress = Progress(Ledger(len(data), plan.seed))
     with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, run_settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
+                  data, held_out, pool.score, journal, progress, observe, fresh=found is None,
+                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer))
         if resume:
             restore(run, engine, found)
         else:
-            tell_dropped(run, settings.data.train, prompt_limit(recipe, model.context))
+            tell_dropped(run, settings.data.train, prompt_limit(recipe, model))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
-            run.rollout = run.trainer = _engine(plan, recipe, policy, folder, roles)  # a critic copies the warm policy
+            run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
         yield run
 
 
@@ -103,16 +117,14 @@ def alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement, *recipe.distribution) if (told := apart(node.choice))]
+    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
-    if len(recipe.settings.model.teachers) > 1:
-        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
-            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
+            why="it samples and trains in turn, in one process, with one set of weights",
+            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
@@ -133,25 +145,6 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _teacher(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Observe) -> Policy | None:
-    """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
-    if not plan.graph.readers(TEACHER_WEIGHTS):
-        return None
-    settings = recipe.settings.model
-    observe("doing", {"node": "load the teacher", "batch": 0})
-    teacher, tokenizer = load_policy(settings.teachers[0], plan.resolved["dtype"], plan.seed, root=root)
-    if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
-        raise RecipeError([Diagnostic(
-            "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
-            f"{model.tokenizer.size} and {sorted(model.tokenizer.eos)}",
-            why="a token id is another text for each of them, so their log-probs are of different events",
-            fix="choose a teacher of the same model family")])
-    if settings.teacher_warm_start:
-        observe("doing", {"node": "supervised training of the teacher", "batch": 0})
-        warm_start(teacher, examples(recipe, root, model), settings.teacher_warm_start)
-    return teacher.requires_grad_(False)
-
-
 def tell_dropped(run: Run, train: str, limit: int) -> None:
     """Warns of prompts that are left out, with their numbers."""
     sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
@@ -163,12 +156,12 @@ def tell_dropped(run: Run, train: str, limit: int) -> None:
                 fix="nothing to do, if these can be spared"))
 
 
-def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
+def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Policy) -> Policy | None:
     """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
     spec = recipe.settings.model.reference
     if spec == "initial" or not plan.graph.readers(REFERENCE_WEIGHTS):
         return None
-    found, _ = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    found, _ = named_policy(spec, plan, root, folder)
     sizes = found.architecture.vocabulary, policy.architecture.vocabulary
     if sizes[0] != sizes[1]:
         raise RecipeError([Diagnostic(
@@ -177,7 +170,7 @@ def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> 
     return found.requires_grad_(False)
 
 
-def _engine(plan: Plan, recipe: Recipe, policy: Policy, folder: Path, roles: Roles) -> LocalEngine:
+def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
     critic = None
     if plan.graph.node("update").options["critic"]:
@@ -188,15 +181,15 @@ def _engine(plan: Plan, recipe: Recipe, policy: Policy, folder: Path, roles: Rol
         """The policy before the first update is what the first checkpoint holds."""
         if roles.reference is not None:
             return roles.reference
-        twin = Policy(policy.architecture, policy.compute, policy.tokenizer).to(policy.device)
+        twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         file = folder / "checkpoints" / "batch-000000" / POLICY
-        twin.numerics = policy.numerics
-        twin.load_state_dict(torch.load(file, map_location=policy.device, weights_only=True))
+        twin.numerics = model.policy.numerics
+        twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
         return twin.requires_grad_(False)
 
-    return LocalEngine(policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
-                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teacher=roles.teacher)
+    return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
+                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed,
+                       critic=critic, reference=reference, teachers=roles.teachers)
 
 
 def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
@@ -205,17 +198,23 @@ def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
     return OptimizerSpec(target, arguments, clip_grad)
 
 
+def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+    """Which episodes are written down, if any."""
+    return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
+
+
 def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
     """The processes that score responses."""
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
 def run_settings(recipe: Recipe) -> Settings:
     """The numbers of a recipe that the executor reads."""
     s = recipe.settings
-    return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.lr, s.optim.schedule, s.optim.warmup_steps,
+    rate = s.optim.optimizer.factory()[1]["lr"]
+    return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 

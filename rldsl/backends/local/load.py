@@ -6,11 +6,12 @@ from pathlib import Path
 
 import torch
 
+from ...compiler.toy_models import PREFIX
 from ...diagnostics import Diagnostic, RecipeError
 from .allocator import keep_freed_memory
 from .model import Policy
 from .tokenizer import Tokenizer
-from .toy import TOY, toy_policy
+from .toy import toy_policy
 
 PACKAGED = "gguf:"
 _DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
@@ -43,7 +44,7 @@ def _compute_dtype(name: str) -> torch.dtype:
 
 
 def _policy(spec: str, compute: torch.dtype, seed: int, root: Path) -> Policy:
-    if spec.startswith(TOY):
+    if spec.startswith(PREFIX):
         return toy_policy(spec, compute, seed)
     from .gguf_file import gguf_policy, packaged_gguf
     from .hf_folder import folder_policy
@@ -57,7 +58,7 @@ def _policy(spec: str, compute: torch.dtype, seed: int, root: Path) -> Policy:
 
 def model_folder(spec: str, root: Path) -> Path | None:
     """The folder of a model that is one, here or from the hub; None for the other forms of a spec."""
-    if spec.startswith((TOY, PACKAGED)) or spec.endswith(".gguf"):
+    if spec.startswith((PREFIX, PACKAGED)) or spec.endswith(".gguf"):
         return None
     folder = root / Path(spec).expanduser()
     return folder if folder.exists() or not _looks_like_hub_name(spec) else _downloaded(spec)

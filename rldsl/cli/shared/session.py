@@ -15,7 +15,7 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.settings import Track
 from rldsl.compiler.show import show_data
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.experiments.member import member
+from rldsl.experiments.member import PIPELINE, member
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FAILED, FINISHED, KILLED, PLAN
 from rldsl.runtime.live import LiveView
@@ -33,8 +33,8 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
 
     steps = plan.recipe["settings"]["budget"]["steps"]
     try:
-        with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
-            status, failure, tracked = _session(plan, folder, root, view, resume, args.address)
+        with interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
+            status, failure, tracked = session(plan, folder, root, view, resume, args.address)
         summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
@@ -51,7 +51,7 @@ def unwritable(folder: Path, error: OSError) -> Diagnostic:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """SIGTERM ends a run as Ctrl-C does: recorded, and resumable."""
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -63,8 +63,9 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
-             address: str | None) -> tuple[str, Diagnostic | None, Any]:
+def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
+            address: str | None) -> tuple[str, Diagnostic | None, Any]:
+    """Trains until the run ends: how it ended, what went wrong, and how its tracking stands."""
     from rldsl.backends.choose import opener
     from rldsl.runtime.executor import execute
     from rldsl.runtime.journal import read_journal
@@ -113,15 +114,15 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     """What the journal, the tracker and the report say of the run; its long parts are files beside it."""
     terms = [f"{t.name}: {unicode(t.expr)}" for t in plan.formula.terms()]
     formula = "J = Σ of\n" + "\n".join(terms)
-    (folder / RECIPE).write_text(plan.source, encoding="utf-8")
+    (folder / RECIPE).write_bytes(plan.source.encode())  # line ends stay as they were written
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
     settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
                 for name, value in part.items()}  # a block may have an axis's name
     of = member(folder)
-    params = {**axes, **settings, "seed": plan.seed, **({"point": dict(of.values)} if of else {})}
+    params = {**axes, **settings, "seed": plan.seed, **({"point": dict(of.values)} if of and of.values else {})}
     tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()},
-            **({"sweep": of.sweep, "sweep.point": of.point} if of else {})}
+            **({of.kind: of.sweep, f"{of.kind}.{of.place}": of.point} if of else {})}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
 
@@ -134,7 +135,7 @@ def _tracker(plan: Plan, folder: Path, root: Path) -> Any:
         return None
     uri, of = absolute(track.mlflow, root), member(folder)
     if of is not None:
-        name = f"{of.point} seed {plan.seed}"
+        name = of.point if of.kind == PIPELINE else f"{of.point} seed {plan.seed}"
         return Tracker(folder, TrackingSettings(uri, track.experiment or of.sweep, name, parent=of.parent))
     return Tracker(folder, TrackingSettings(uri, track.experiment or plan.name, folder.name))
 

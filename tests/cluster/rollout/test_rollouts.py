@@ -151,8 +151,8 @@ def test_weights_that_one_engine_refuses_count_for_none(pair):
     assert gap(OLD, found) < 1e-4 and {v for t in found for v in t.versions} == {2}
 
 
-WRONG = {0: ("RL615", "1000000"), 1: ("RL601", "not finite"), 2: ("RL615", "above 1"), 3: ("RL615", "prompt"),
-         4: ("RL615", "abort"), 5: ("RL615", "length")}
+WRONG = {0: ("RL617", "1000000"), 1: ("RL601", "not finite"), 2: ("RL617", "above 1"), 3: ("RL617", "prompt"),
+         4: ("RL617", "abort"), 5: ("RL617", "length")}
 
 
 def test_garbage_is_refused_by_name(pair):
@@ -166,7 +166,7 @@ def test_garbage_is_refused_by_name(pair):
             rollouts.sample(one, SamplingOptions(temperature=1.0, max_tokens=3), batch=sibling)
         assert word in str(caught.value) and f"response 7.{sibling}" in str(caught.value)
         engine.under_way.clear()
-    with pytest.raises(RunError, match="RL615"):
+    with pytest.raises(RunError, match="RL617"):
         rollouts.sample([Request(8, 8, (1, 2, 3), 1)], OPTIONS, batch=9)
     engine.under_way.clear()
     rollouts._engines = sound
