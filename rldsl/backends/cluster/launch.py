@@ -73,7 +73,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             restore(run, run.trainer, kept)
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
-        send(run, 0 if kept is None else kept.state["version"])
+        run.fingerprint = send(run, 0 if kept is None else kept.state["version"])
         yield run
 
 
@@ -96,10 +96,10 @@ def build_trainer(plan: Plan, recipe: Recipe, found: Source, reserved: Reserved,
 def send(run: Run, version: int) -> str:
     """Sends the trainer's weights to the engines as `version`, which counts once all have proved that they hold them;
     the fingerprint. The journal has the bytes, and the seconds up to the last proof."""
-    run.fingerprint = run.rollout.load(version, run.trainer.export())
+    found = run.rollout.load(version, run.trainer.export())
     size, seconds = run.rollout.pushed
     run.record("push", version=version, bytes=size, seconds=seconds)
-    return run.fingerprint
+    return found
 
 
 def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Source, observe: Observe, *,
