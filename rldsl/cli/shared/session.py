@@ -34,7 +34,7 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
     steps = plan.recipe["settings"]["budget"]["steps"]
     try:
         with interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
-            status, failure, tracked = session(plan, folder, root, view, resume)
+            status, failure, tracked = session(plan, folder, root, view, resume, args.address)
         summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
@@ -63,14 +63,15 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def session(plan: Plan, folder: Path, root: Path, view: LiveView,
-            resume: bool) -> tuple[str, Diagnostic | None, Any]:
+def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
+            address: str | None) -> tuple[str, Diagnostic | None, Any]:
     """Trains until the run ends: how it ended, what went wrong, and how its tracking stands."""
-    from rldsl.backends.local.launch import open_run
+    from rldsl.backends.choose import opener
     from rldsl.runtime.executor import execute
     from rldsl.runtime.journal import read_journal
 
     tracker, failure, status = None, None, FINISHED
+    open_run = opener(plan, address)
     with open_run(plan, folder, root, _observer(view), resume=resume) as run:
         if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
