@@ -8,6 +8,7 @@ here:
 - `resume`: `step`, the last step that the restored checkpoint holds; later steps will come again
 - `step`: `step`, `metrics` {name: number}
 - `evaluate`: `step`, `metrics`
+- `system`: `step`, `metrics`: the machine, every few seconds
 - `artifact`: `path`, relative to the run's folder
 - `end`: `status` (FINISHED, FAILED or KILLED) and, for the latter two, `error`
 
