@@ -148,6 +148,8 @@ def report(run: Run, work: Work, elapsed: float | None = None) -> None:
                TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
+    if used := run.usage.measure(run.folder):
+        run.record("system", step=run.progress.batch, metrics=used)
     found = look(run, metrics)
     show(run, work, found)
     for d in found:
