@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 
 from .shared.output import add_format
+from .shared.target import add_address
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     """Declares the command's arguments."""
     parser = subparsers.add_parser("resume", help=__doc__, description=__doc__)
     parser.add_argument("folder", metavar="RUN", type=Path, help="the run's folder, as `rldsl run` named it")
+    add_address(parser)
     add_format(parser)
 
 

@@ -21,6 +21,7 @@ from .prompts import Prompts
 from .protocols import RolloutEngine, TrainEngine
 from .scoring import ScoreItem, ScoreResult
 from .traces import Tracing
+from .usage import Usage
 
 Score = Callable[[Sequence[ScoreItem]], Sequence[Sequence[ScoreResult]]]
 Observe = Callable[[str, Mapping[str, Any]], None]
@@ -71,8 +72,8 @@ class Settings:
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
-    the metrics, `tracing` says which responses are written down to be read. `push` brings the trainer's weights to
-    engines of their own and gives the fingerprint; without it the trainer publishes.
+    the metrics, `tracing` says which responses are written down to be read, `usage` measures the machine. `push` brings
+    the trainer's weights to engines of their own and gives the fingerprint; without it the trainer publishes.
     """
 
     folder: Path
@@ -94,6 +95,7 @@ class Run:
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
     tracing: Tracing | None = None
     push: Callable[[], str] | None = None
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def checkpoints(self) -> Path:

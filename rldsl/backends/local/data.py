@@ -15,12 +15,11 @@ from rldsl.runtime.prompts import Prompts, prompts, with_stored
 from .model import Policy
 
 
-@dataclass(frozen=True)
-class Model:
-    """A loaded policy and how its prompts become tokens."""
+class Reader:
+    """How a policy's prompts become tokens, at most `context` of them together with the response."""
 
-    policy: Policy
     tokenizer: Any
+    context: int
 
     def encode(self, text: str) -> tuple[int, ...]:
         """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
@@ -33,27 +32,40 @@ class Model:
         return self.tokenizer.reply(text)
 
 
-def fitting(recipe: Recipe, place: Named, task: Task, model: Model) -> Prompts:
+@dataclass(frozen=True)
+class Model(Reader):
+    """A loaded policy and its tokenizer."""
+
+    policy: Policy
+    tokenizer: Any
+
+    @property
+    def context(self) -> int:
+        """See Reader."""
+        return self.policy.architecture.context
+
+
+def fitting(recipe: Recipe, place: Named, task: Task, model: Reader) -> Prompts:
     """Those of its problems that fit the model, as tokens, and the responses they hold. RecipeError RL407, RL408."""
     data, sampler = recipe.settings.data, recipe.sampling[0].choice
-    found = prompts(task, model.encode, prompt_limit(recipe, model.policy), data.too_long, place.spec, place.most)
+    found = prompts(task, model.encode, prompt_limit(recipe, model), data.too_long, place.spec, place.most)
     if place.split != "train" or sampler.stored() is None:
         return found
     return with_stored(found, sampler.stored(), model.reply, sampler.max_tokens, data.too_long, place.spec)
 
 
-def training(recipe: Recipe, root: Path, model: Model) -> Prompts:
+def training(recipe: Recipe, root: Path, model: Reader) -> Prompts:
     """What is trained on."""
     place = named(recipe)[0]
     return fitting(recipe, place, problems(recipe, place, root), model)
 
 
-def evaluated(recipe: Recipe, root: Path, model: Model) -> dict[str, Prompts]:
+def evaluated(recipe: Recipe, root: Path, model: Reader) -> dict[str, Prompts]:
     """The held-out problems of each task."""
     return {p.spec: fitting(recipe, p, problems(recipe, p, root), model) for p in named(recipe)[1:]}
 
 
-def examples(recipe: Recipe, root: Path, model: Model) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
+def examples(recipe: Recipe, root: Path, model: Reader) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(prompt, answer) of the problems that are set aside for supervised training."""
     data = recipe.settings.data
     task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
@@ -61,8 +73,8 @@ def examples(recipe: Recipe, root: Path, model: Model) -> Sequence[tuple[tuple[i
     return [(model.encode(p.prompt), model.reply(p.answer)) for p in task]
 
 
-def prompt_limit(recipe: Recipe, policy: Policy) -> int:
+def prompt_limit(recipe: Recipe, model: Reader) -> int:
     """Most tokens of a prompt, so that the longest response still fits."""
-    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
+    context = min(recipe.settings.model.context or model.context, model.context)
     room = context - recipe.sampling[0].choice.max_tokens
     return min(recipe.settings.model.max_prompt or room, room)

@@ -26,14 +26,17 @@ from rldsl.runtime.folder import LOCK
 from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
+from rldsl.runtime.usage import Usage
 
 from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
+from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
 from .load_teachers import load_teachers
@@ -85,14 +88,15 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
     progress = Progress(Ledger(len(data), plan.seed))
-    with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), _settings(recipe), engine, engine, data,
-                  held_out, pool.score, journal, progress, observe, fresh=found is None,
-                  detectors=watching(settings.health.detectors), tracing=_tracing(settings.track, tokenizer))
+    with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
+                  data, held_out, pool.score, journal, progress, observe, fresh=found is None,
+                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer),
+                  usage=Usage(device_use))
         if resume:
-            _restore(run, engine, found)
+            restore(run, engine, found)
         else:
-            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
+            tell_dropped(run, settings.data.train, prompt_limit(recipe, model))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
@@ -102,7 +106,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
     with open(folder / LOCK, "w") as file:
         try:
@@ -144,7 +148,7 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _tell_dropped(run: Run, train: str, limit: int) -> None:
+def tell_dropped(run: Run, train: str, limit: int) -> None:
     """Warns of prompts that are left out, with their numbers."""
     sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
     for name, data in sources:
@@ -174,7 +178,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
-        critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
+        critic = (optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
@@ -187,33 +191,37 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
         return twin.requires_grad_(False)
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
-                       _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teachers=roles.teachers)
+                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed,
+                       critic=critic, reference=reference, teachers=roles.teachers)
 
 
-def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+    """How a recipe's optimizer is built, with the bound on the gradient norm."""
     target, arguments = choice.factory()
     return OptimizerSpec(target, arguments, clip_grad)
 
 
-def _tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+    """Which episodes are written down, if any."""
     return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
 
 
-def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+    """The processes that score responses."""
     scoring = recipe.settings.feedback
     return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
-def _settings(recipe: Recipe) -> Settings:
+def run_settings(recipe: Recipe) -> Settings:
+    """The numbers of a recipe that the executor reads."""
     s = recipe.settings
     rate = s.optim.optimizer.factory()[1]["lr"]
     return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 
-def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None) -> None:
     """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
     if found is None:
         run.record("resume", step=-1, skipped=[])

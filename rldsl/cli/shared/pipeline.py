@@ -13,7 +13,6 @@ from rldsl.compiler.pipeline import (
     StagePlan,
     compile_pipeline,
     pipeline_path,
-    read_pipeline,
     write_pipeline,
 )
 from rldsl.compiler.stages import Pipeline
@@ -59,10 +58,10 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
 
 def train(folder: Path, root: Path, args: Namespace) -> int:
     """Trains what is not finished and prints a summary; 0, or 3 where a stage failed or was interrupted."""
-    from rldsl.experiments.pipeline import FILE, run_stages
+    from rldsl.experiments.pipeline import run_stages, stages_of
     from rldsl.experiments.pipeline_report import rows
 
-    plan = read_pipeline(folder / FILE)
+    plan = stages_of(folder)
 
     def told(number: int, stage: StagePlan, what: str) -> None:
         takes = f", {', '.join(words for words, _ in stage.takes)}" if stage.takes else ""
@@ -72,7 +71,8 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
 
     try:
         with interruptible():
-            ended = run_stages(folder, root, lambda stage, own, resume: _stage(stage, own, root, resume), told)
+            ended = run_stages(
+                folder, root, lambda stage, own, resume: _stage(stage, own, root, resume, args.address), told)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
     found = rows(plan, folder)
@@ -84,13 +84,14 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
     return code if ended.status == FINISHED else RUN_FAILED
 
 
-def _stage(stage: StagePlan, own: Path, root: Path, resume: bool) -> tuple[str, Diagnostic | None]:
+def _stage(stage: StagePlan, own: Path, root: Path, resume: bool,
+           address: str | None) -> tuple[str, Diagnostic | None]:
     from rldsl.runtime.live import live_view
     from rldsl.runtime.report import write_report
 
     steps = stage.plan.recipe["settings"]["budget"]["steps"]
     with live_view(f"{stage.name}  {own}", steps, sys.stderr) as view:
-        status, failure, _ = session(stage.plan, own, root, view, resume)
+        status, failure, _ = session(stage.plan, own, root, view, resume, address)
     write_report(own)
     return status, failure
 
