@@ -14,6 +14,7 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
 from .control import Terms
+from .errors import RunError
 from .health import watching
 from .journal import Journal
 from .ledger import Ledger
@@ -72,7 +73,8 @@ class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
     the metrics, `tracing` says which responses are written down to be read. `push` brings the trainer's weights to
-    engines of their own and gives the fingerprint; without it the trainer publishes.
+    engines of their own and gives the fingerprint; without it the trainer publishes. `recover` is asked after an error
+    whether what died is there again, with `progress` as it was at a checkpoint.
     """
 
     folder: Path
@@ -94,6 +96,7 @@ class Run:
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
     tracing: Tracing | None = None
     push: Callable[[], str] | None = None
+    recover: Callable[[RunError], bool] | None = None
 
     @property
     def checkpoints(self) -> Path:
