@@ -127,6 +127,11 @@ def reading(recipe: Recipe, *quantities: str) -> list[Node]:
     return [n for n in named if reads(recipe, n) & set(quantities)]
 
 
+def no_advantage(recipe: Recipe) -> bool:
+    """Whether the advantage is 0 for every response by its formula alone: what trains then needs none."""
+    return all(map(is_zero, stated(recipe, recipe.advantage[0])))
+
+
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:
     return frozenset(v.name for e in expressions for v in variables(e))
 

@@ -35,6 +35,12 @@ def member(folder: Path) -> Member | None:
     return Member(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
+def pipeline_of(folder: Path) -> Member | None:
+    """The pipeline that a run is a stage of; None for any other run."""
+    of = member(folder)
+    return of if of is not None and of.kind == PIPELINE else None
+
+
 def write_member(folder: Path, of: Member) -> None:
     """Notes it in the run's folder."""
     (folder / MEMBER).write_text(json.dumps(asdict(of), indent=1), encoding="utf-8")

@@ -16,7 +16,7 @@ from rldsl.compiler.pipeline import PipelinePlan, StagePlan, read_pipeline, writ
 from rldsl.compiler.plan import write_text
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.folder import FAILED, FINISHED, PLAN, PROJECT, status
+from rldsl.runtime.folder import FAILED, FINISHED, LOCK, PLAN, PROJECT, status
 from rldsl.runtime.journal import FILE as JOURNAL
 from rldsl.runtime.journal import read_journal
 from rldsl.runtime.metrics import HELD_OUT
@@ -58,13 +58,18 @@ def is_pipeline(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
+def stages_of(folder: Path) -> PipelinePlan:
+    """The plan of the pipeline that is run in a folder."""
+    return read_pipeline(folder / FILE)
+
+
 def run_stages(folder: Path, root: Path, run_stage: RunStage, tell: Tell) -> Ended:
     """Brings every stage to its end, or stops at the first that fails. RunError RL609 where another process does so.
 
     `tell` hears of each stage, by its number, as it begins and as it has ended.
     """
-    plan = read_pipeline(folder / FILE)
-    with alone(folder):
+    plan = stages_of(folder)
+    with alone(folder, LOCK):
         parent = Parent(folder, root, _start(plan), _track(plan))
         stands, failure, at = FINISHED, None, None
         try:

@@ -104,7 +104,7 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
         if not filters or len(work.groups()) == prompts:
             return work
         if rounds == bound:
-            _exhausted(work, filters, prompts)
+            exhausted(work, filters, prompts)
             return work
 
 
@@ -124,7 +124,7 @@ def _return_surplus(run: Run, part: Work, missing: int) -> None:
         part.draws = {g: d for g, d in part.draws.items() if g not in gone}
 
 
-def _exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
+def exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
     """RunError RL611 where a filter says that a short batch is an error."""
     strict = next((n for n in filters if n.options["exhausted"] == "error"), None)
     if strict is None:
@@ -138,14 +138,18 @@ def _exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
         fix="choose easier or harder prompts, raise max_rounds, or write exhausted: short_batch"))
 
 
-def report(run: Run, work: Work) -> None:
-    """Writes the step's event: its metrics, and what became of every prompt."""
+def report(run: Run, work: Work, elapsed: float | None = None) -> None:
+    """Writes the step's event: its metrics, and what became of every prompt. The step took `elapsed` seconds, or the
+    sum of its nodes where they ran one after another."""
     counts = {name: float(n) for name, n in work.counts.items() if name != RESPONSES}
-    seconds, spent = sum(work.seconds.values()), {f"seconds/{kind}": s for kind, s in work.seconds.items()}
+    seconds = sum(work.seconds.values()) if elapsed is None else elapsed
+    spent = {f"seconds/{kind}": s for kind, s in work.seconds.items()}
     metrics = {**work.tally.means(), **counts, "updates": float(run.progress.updates), STEP_SECONDS.name: seconds,
                TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
+    if used := run.usage.measure(run.folder):
+        run.record("system", step=run.progress.batch, metrics=used)
     found = look(run, metrics)
     show(run, work, found)
     for d in found:

@@ -10,6 +10,7 @@ here:
 - `evaluate`: `step`, `metrics`
 - `control`: `event` and the `actions` that the schedule took (`rldsl.axes.control`), `seconds` that what ended took;
   or, where a resume goes on with a pool, its `state`
+- `system`: `step`, `metrics`: the machine, every few seconds
 - `artifact`: `path`, relative to the run's folder
 - `end`: `status` (FINISHED, FAILED or KILLED) and, for the latter two, `error`
 

@@ -79,7 +79,16 @@ DETAILS = (
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
+    Metric("responses/cut", "cuts", "number", "times that a response of the batch was stopped and taken up again"),
+    Metric("responses/retired", "retired", "number", "responses that were given up for having been cut too often"),
     Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),
+    Metric("system/cpu_cores", "cores busy", "number",
+           "CPU seconds of the training process and its ended children per second, since the last measurement"),
+    Metric("system/memory_megabytes", "memory, MB", "number", "resident memory of the training process"),
+    Metric("system/load", "load", "number", "the machine's load average over a minute"),
+    Metric("system/disk_free_megabytes", "disk free, MB", "number", "free space on the disk of the run's folder"),
+    Metric("system/gpu_memory_megabytes", "GPU memory, MB", "number",
+           "most memory allocated on the GPU by the training process, since the last measurement"),
     Metric("held_out/unscored", "held-out unscored", "share", "share of held-out responses that scoring failed on"),
 )
 FAMILIES = {

@@ -22,6 +22,7 @@ from .prompts import Prompts
 from .protocols import RolloutEngine, TrainEngine
 from .scoring import ScoreItem, ScoreResult
 from .traces import Tracing
+from .usage import Usage
 
 Score = Callable[[Sequence[ScoreItem]], Sequence[Sequence[ScoreResult]]]
 Observe = Callable[[str, Mapping[str, Any]], None]
@@ -72,9 +73,9 @@ class Settings:
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
-    the metrics, `tracing` says which responses are written down to be read. `push` brings the trainer's weights to
-    engines of their own and gives the fingerprint; without it the trainer publishes. `recover` is asked after an error
-    whether what died is there again, with `progress` as it was at a checkpoint.
+    the metrics, `tracing` says which responses are written down to be read, `usage` measures the machine. `push` brings
+    the trainer's weights to engines of their own and gives the fingerprint; without it the trainer publishes.
+    `recover` is asked after an error whether what died is there again, with `progress` as it was at a checkpoint.
     """
 
     folder: Path
@@ -96,6 +97,7 @@ class Run:
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
     tracing: Tracing | None = None
     push: Callable[[], str] | None = None
+    usage: Usage = field(default_factory=Usage)
     recover: Callable[[RunError], bool] | None = None
 
     @property

@@ -160,8 +160,9 @@ def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, 
     every score; what is missing counts as the objective says, else the row has no score."""
     found = _scored(run, work, rows)
     missing, column = run.objective.missing, run.trainer.math.column
-    columns = {f"score.{s.label}": Value(RESPONSE, column([(missing or 0.0) if row[k] is None else row[k]
-                                                           for row in found])) for k, s in enumerate(run.objective.scores)}
+    filled = [[(missing or 0.0) if score is None else score for score in row] for row in found]
+    columns = {f"score.{s.label}": Value(RESPONSE, column([row[k] for row in filled]))
+               for k, s in enumerate(run.objective.scores)}
     return columns, [i for i, row in enumerate(found) if missing is not None or None not in row]
 
 

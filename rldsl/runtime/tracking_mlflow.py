@@ -23,7 +23,7 @@ PARENT_TAG = "mlflow.parentRunId"
 EVENTS_PER_READ = 500
 TEXTS, PARAMS = "tracked", "params.json"
 REFUSED = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
-STEPPED = ("step", "evaluate")
+STEPPED = ("step", "evaluate", "system")
 
 
 class Upload:

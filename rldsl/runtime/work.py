@@ -15,8 +15,9 @@ from .tally import Tally
 from .trajectory import Trajectory
 
 SAMPLED, TRAINED, FILTERED, UNSCORED, LEFT = "sampled", "trained", "filtered", "unscored", "left"
+RETIRED = "retired"
 """What can become of a prompt: it was sampled and nothing more; it reached an update; a group filter dropped it; no
-response had a score; every response was dropped by a choice."""
+response had a score; every response was dropped by a choice; every response was given up while it was written."""
 
 RESPONSES = "responses"
 """The count of sampled responses, in `Work.counts`; the other counts are reported under their own names."""

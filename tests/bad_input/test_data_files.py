@@ -122,3 +122,10 @@ def test_names_of_what_comes_with_rldsl_are_judged_by_compile_alone(project, cap
 def test_files_stay_with_the_preflight(project, capsys):
     names = ('data.train="nowhere.jsonl"', 'model.policy="nowhere/model"', 'data.template="{{ question }}"')
     assert call(capsys, "compile", "tiny.rl", *(x for n in names for x in ("--set", n))).code == 0
+
+
+def test_a_file_has_no_scorer_of_its_own(project, capsys):
+    written(GOOD)
+    argv = [*RUN, "--set", "feedback=verify(task)"]
+    refused(capsys, 1, "RL304", "data.jsonl brings no scorer", "--set:1:12", argv=argv)
+    assert not Path("here").exists()

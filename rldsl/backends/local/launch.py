@@ -32,9 +32,11 @@ from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
+from rldsl.runtime.usage import Usage
 
 from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
+from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
 from .load_teachers import load_teachers
@@ -89,7 +91,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
                   data, held_out, pool.score, journal, progress, observe, fresh=found is None,
-                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer))
+                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer),
+                  usage=Usage(device_use))
         if resume:
             restore(run, engine, found)
         else:

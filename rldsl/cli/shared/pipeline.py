@@ -13,7 +13,6 @@ from rldsl.compiler.pipeline import (
     StagePlan,
     compile_pipeline,
     pipeline_path,
-    read_pipeline,
     write_pipeline,
 )
 from rldsl.compiler.stages import Pipeline
@@ -59,10 +58,10 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
 
 def train(folder: Path, root: Path, args: Namespace) -> int:
     """Trains what is not finished and prints a summary; 0, or 3 where a stage failed or was interrupted."""
-    from rldsl.experiments.pipeline import FILE, run_stages
+    from rldsl.experiments.pipeline import run_stages, stages_of
     from rldsl.experiments.pipeline_report import rows
 
-    plan = read_pipeline(folder / FILE)
+    plan = stages_of(folder)
 
     def told(number: int, stage: StagePlan, what: str) -> None:
         takes = f", {', '.join(words for words, _ in stage.takes)}" if stage.takes else ""

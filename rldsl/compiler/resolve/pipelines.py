@@ -46,6 +46,7 @@ def typed_pipeline(pipeline: tree.Pipeline, project: Project, profile: str | Non
         made[stage.name] = _stage(stage, pipeline, _Around(project, profile, found[stage.name], made,
                                                            written[stage.name]))
     stages = tuple(s for s in made.values() if s is not None)
+    _tracked_together(stages, report)
     whole = len(stages) == len(set(names)) == len(order)
     return Pipeline(pipeline.name, pipeline.span.file, pipeline.name_span, stages) if whole else None
 
@@ -136,6 +137,20 @@ def _with_policy(recipe: Recipe, links: Sequence[Link], made: Mapping[str, Stage
     return dataclasses.replace(
         recipe, settings=dataclasses.replace(recipe.settings, model=model),
         origins={**recipe.origins, "model.policy": (*recipe.origins.get("model.policy", ()), step)})
+
+
+def _tracked_together(stages: Sequence[Stage], report: Report) -> None:
+    """The stages' runs are nested under one run, so one tracker has them all."""
+    for stage in stages[1:]:
+        first, own = stages[0].recipe, stage.recipe
+        for name in ("mlflow", "experiment"):
+            if getattr(first.settings.track, name) != getattr(own.settings.track, name):
+                report.add(CODE, f"the stages `{stages[0].name}` and `{stage.name}` are tracked in different places",
+                           own.where(f"track.{name}"), show(getattr(own.settings.track, name)),
+                           also=((first.where(f"track.{name}"), show(getattr(first.settings.track, name))),),
+                           why="the runs of all stages are nested under one run",
+                           fix="write the same track block for each stage")
+                break
 
 
 # ── do the stages fit? ───────────────────────────────────────────────────────────────────────────────

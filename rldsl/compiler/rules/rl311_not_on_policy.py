@@ -13,7 +13,7 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, FRESH_DATA, MULTI
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, moves, names, place, proximal, said, sampler, stale, updates
+from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampler, stale, updates
 from ..recipe import Node, Recipe
 
 CODE = "RL311"
@@ -25,7 +25,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if stale(recipe):
             yield _lagging(recipe, node)
         sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
-        several = updates(recipe) > 1 and moves(recipe)
+        several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe)
         if sampled and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 

@@ -6,20 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rldsl.axes.base import Source
-from rldsl.compiler.recipe import Recipe, feedback_nodes
+from rldsl.compiler.recipe import Node, Recipe, feedback_nodes
 from rldsl.compiler.settings import STAGE
-from rldsl.diagnostics import Diagnostic, RecipeError, Span
+from rldsl.diagnostics import Diagnostic, RecipeError, Span, at
 
 from .load import check_name, load_task, reader_of
 from .problem import Split, Task
 from .rows import Columns
 
+OWN = "rldsl.environments.verifiers:task"
+"""The scorer that is the task's own."""
+
 
 def answer_column(recipe: Recipe) -> str | None:
     """The column of the training data's answers; None where the rows hold their responses and nothing is scored."""
     stored = recipe.sampling[0].choice.stored()
-    scored = any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback))
-    return recipe.settings.data.answer if stored is None or scored or not stored.responses else None
+    return recipe.settings.data.answer if stored is None or _sources(recipe) or not stored.responses else None
+
+
+def _sources(recipe: Recipe) -> list[Node]:
+    return [n for n in feedback_nodes(recipe.feedback) if isinstance(n.choice, Source)]
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,13 @@ def columns(recipe: Recipe, place: Named) -> Columns:
 
 
 def problems(recipe: Recipe, place: Named, root: Path, span: Span | None = None) -> Task:
-    """What stands there. RecipeError RL407, at `span`, where it cannot be read."""
-    return load_task(place.spec, place.split, seed=recipe.seed, columns=columns(recipe, place), root=root, span=span)
+    """What stands there. RecipeError RL407, at `span`, where it cannot be read; RL304 where it lacks a scorer."""
+    task = load_task(place.spec, place.split, seed=recipe.seed, columns=columns(recipe, place), root=root, span=span)
+    if not task.own_scorer and any(s.choice.scorer().function == OWN for s in _sources(recipe)):
+        raise RecipeError([at("RL304", f"{place.spec} brings no scorer of its own, and the feedback asks for one", span,
+                              "no scorer of its own", why="every response would be without a score",
+                              fix="compare with the reference answers instead: exact, numeric, math, json or regex")])
+    return task
 
 
 def misnamed(recipe: Recipe) -> list[Diagnostic]:

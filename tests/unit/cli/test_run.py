@@ -77,6 +77,23 @@ def test_a_detector_may_stop_a_run_and_mlflow_knows(project: Path, capsys) -> No
     assert MlflowClient(default_uri(project)).get_run(out["run"]["mlflow"]["run_id"]).info.status == "FAILED"
 
 
+def test_a_tracker_that_is_away_is_told_of_once_and_its_return_too(tmp_path) -> None:
+    from types import SimpleNamespace
+
+    from rldsl.cli.shared.session import Watched
+    from rldsl.runtime.tracking import UploadState, write_state
+
+    said: list[str] = []
+    watched = Watched(tmp_path, SimpleNamespace(notice=said.append))
+    watched.look()
+    for error in ("refused " + "x" * 999, "refused", None, None, "refused"):
+        write_state(tmp_path, UploadState(error=error))
+        watched.look()
+    assert [text.partition(":")[0] for text in said] == ["tracking is behind", "tracking has caught up",
+                                                         "tracking is behind"]
+    assert all(len(text) < 300 and "training goes on" in text for text in said[::2])
+
+
 def test_the_seed_is_the_recipes_own(project: Path) -> None:
     assert main(["run", "tiny.rl", "--out", "here", "--seed", "7", "--set", "budget.steps=1"]) == 0
     plan = json.loads((project / "here" / "plan.json").read_text())

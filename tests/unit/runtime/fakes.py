@@ -54,6 +54,7 @@ class FakeEngine:
     asked: list[tuple[str, int]] = field(default_factory=list)
     weights: int = 0
     grad_norm: float = 1.0
+    forgotten: int = 0
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
                greedy: bool = False) -> list[Trajectory]:
@@ -85,6 +86,12 @@ class FakeEngine:
     def publish(self) -> str:
         self.version += 1
         return str(self.weights)
+
+    def export(self) -> int:
+        return self.weights
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     def save(self, folder: Path) -> None:
         (folder / "weights.txt").write_text(f"{self.weights}")

@@ -78,6 +78,27 @@ def test_a_run_arrives_whole(project, client, tmp_path):
     assert (artifacts / "objective.txt").read_text() == "J = …"
 
 
+def test_a_file_store_takes_the_same(tmp_path):
+    uri = f"file://{tmp_path / 'mlruns'}"
+    with Journal(tmp_path / "run") as journal:
+        journal.append("start", name="files", params={"gate": "clip"}, recipe="recipe x {}\n")
+        tracker = Tracker(tmp_path / "run", TrackingSettings(uri, "files", "files"))
+        log_steps(journal, range(1, 4))
+        journal.append("system", step=3, metrics={"system/load": 0.5})
+        (tmp_path / "run" / "traces").mkdir()
+        (tmp_path / "run" / "traces" / "batch-000001.html").write_text("page")
+        journal.append("artifact", path="traces/batch-000001.html")
+        journal.append("end", status="FINISHED")
+        report = tracker.finish(PATIENT)
+    assert (report.pending, report.degraded, report.error) == (0, False, None)
+    run = next((tmp_path / "mlruns").glob(f"*/{report.run_id}"))
+    assert [line.split()[1:] for line in (run / "metrics" / "reward").read_text().splitlines()] == [
+        ["1.0", "1"], ["2.0", "2"], ["3.0", "3"]]
+    assert (run / "params" / "gate").read_text() == "clip"
+    assert (run / "metrics" / "system" / "load").read_text().split()[1] == "0.5"
+    assert (run / "artifacts" / "traces" / "batch-000001.html").read_text() == "page"
+
+
 def test_a_resume_reopens_the_run_and_doubles_no_step(project, client, tmp_path):
     where = settings(project, "resumed", id=str(tmp_path))
     with Journal(tmp_path) as journal:
