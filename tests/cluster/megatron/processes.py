@@ -28,7 +28,10 @@ def _serve(connection: Connection) -> None:
 
     torch.set_num_threads(1)
     while True:
-        job, arguments = pickle.loads(connection.recv_bytes())
+        try:
+            job, arguments = pickle.loads(connection.recv_bytes())
+        except EOFError:  # the tests have ended
+            return
         try:
             answer = (job(*arguments), None)
         except Exception as error:  # whatever a job does wrong is the test's to see
@@ -52,8 +55,9 @@ class Processes:
         """`job(rank, address, *arguments)` on so many ranks at once; what each gives. The first error is raised."""
         while len(self._processes) < ranks:
             ours, theirs = self._context.Pipe()
-            process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+            process = self._context.Process(target=_serve, args=(theirs,))
             process.start()
+            theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
         address = free_address()
@@ -70,7 +74,10 @@ class Processes:
         return [value for value, _ in answers]
 
     def end(self) -> None:
-        """Ends all processes."""
+        """Ends all processes: they see that nobody speaks to them any more, and end what they have started."""
+        for pipe in self._pipes:
+            pipe.close()
         for process in self._processes:
+            process.join(10)
             process.kill()
             process.join()
