@@ -47,5 +47,11 @@ BIT_EQUAL = Trait("bit_equal", "bit-equal log-probs from both engines")
 
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
-TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")
+TEACHER = Trait("teacher", "a reading of the teacher's opinion of each token")
 COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")
+
+CUTS = Trait("cuts", "a schedule that stops responses and takes them up again under newer weights")
+FIRST_COME = Trait("first_come", "batches of whatever is finished first")
+EVENS_LENGTHS = Trait("evens_lengths", "a limit that keeps the sources of quick responses from filling the batches")
+ANSWERS = Trait("answers", "several answers in one response")
+OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")

@@ -67,11 +67,16 @@ def sample(run: Run, work: Work, node: Node) -> None:
         found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
         require_groups(requests, found)
         require_finite_logps(found)
-    work.trajectories, work.table = found, table_of(run, found)
+    answered(run, work, found)
     if node.options["greedy"]:
         work.baseline = _greedy(run, work, node, requests)
+
+
+def answered(run: Run, work: Work, found: list[Trajectory]) -> None:
+    """Takes the responses to the prompts in `work.draws` in, and counts them."""
+    work.trajectories, work.table = found, table_of(run, found)
     tokens = sum(len(t.tokens) for t in found)
-    work.counts.update({RESPONSES: len(found), "groups/generated": len(draws), "tokens": tokens})
+    work.counts.update({RESPONSES: len(found), "groups/generated": len(work.draws), "tokens": tokens})
     work.tally.add(LENGTH.name, tokens, len(found))
     work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
 
@@ -151,17 +156,33 @@ def _add_scores(run: Run, work: Work) -> None:
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
-    """A column per feedback source and the positions of rows that have every score; what is missing counts as the
-    objective says, else the row has no score."""
-    labels = [s.label for s in run.objective.scores]
-    problems = [work.problems[t.group] for t in rows]
-    items = [ScoreItem(t.text, p.answer, p.metadata) for t, p in zip(rows, problems, strict=True)]
-    results = run.score(items) if labels else [()] * len(items)
-    column = run.trainer.math.column
-    missing = run.objective.missing
-    columns = {f"score.{label}": Value(RESPONSE, column([(missing or 0.0) if r[k].value is None else r[k].value
-                                                         for r in results])) for k, label in enumerate(labels)}
-    return columns, [i for i, r in enumerate(results) if missing is not None or all(s.value is not None for s in r)]
+    """A column per feedback source, and per answer where responses hold several, and the positions of rows that have
+    every score; what is missing counts as the objective says, else the row has no score."""
+    found = _scored(run, work, rows)
+    missing, column = run.objective.missing, run.trainer.math.column
+    filled = [[(missing or 0.0) if score is None else score for score in row] for row in found]
+    columns = {f"score.{s.label}": Value(RESPONSE, column([row[k] for row in filled]))
+               for k, s in enumerate(run.objective.scores)}
+    return columns, [i for i, row in enumerate(found) if missing is not None or None not in row]
+
+
+def _scored(run: Run, work: Work, rows: Sequence[Trajectory]) -> list[list[float | None]]:
+    """For each row what each of the objective's scores is; None where scoring failed."""
+    wanted = run.objective.scores
+    if not wanted:
+        return [[] for _ in rows]
+    cut = run.graph.of("sample")[0].options.get("answers", {"number": 1, "delimiter": None})
+    number = cut["number"]
+    items = [ScoreItem(text, p.answer, p.metadata) for t in rows for p in [work.problems[t.group]]
+             for text in answers(t.text, number, cut["delimiter"])]
+    results = run.score(items)
+    return [[results[i * number + k % number][k // number].value for k in range(len(wanted))] for i in range(len(rows))]
+
+
+def answers(text: str, number: int, delimiter: str | None) -> list[str]:
+    """The first `number` answers of a response; one that is not there repeats the first."""
+    found = text.split(delimiter)[:number] if delimiter is not None else [text]
+    return found + [found[0]] * (number - len(found))
 
 
 def filter_groups(run: Run, work: Work, node: Node) -> None:

@@ -91,7 +91,8 @@ AXES = {
     "gate": _added("gate", base.Gate, base.Regulariser),
     "reduction": lambda draw: one(draw, "reduction", base.Reduction),
     "distribution": _added("distribution", base.Distribution, base.Distribution),
-    "system": lambda draw: f"{one(draw, 'system', base.Schedule)} on {one(draw, 'system', base.Placement)}",
+    "system": lambda draw: draw.choice(("sync on colocated", f"{one(draw, 'system', base.Schedule)} on "
+                                        f"{one(draw, 'system', base.Placement)}")),
 }
 
 
@@ -99,6 +100,7 @@ AXES = {
 
 MODELS = ("", "", ", max_prompt: 100", ", context: 64")
 TEACHERS = ', teachers: ["toy:llama-1x16"]'
+TAUGHT = ("teacher", "distill", "outliers")
 OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
 OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
 CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
@@ -106,7 +108,7 @@ EVALUATE = 'evaluate { "toy:largest?length=3", samples: 1, every: 2, problems: 4
 
 
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:
-    taught = TEACHERS if ("teacher" in "".join(axes.values())) != (draw.random() < 0.05) else ""
+    taught = TEACHERS if any(word in "".join(axes.values()) for word in TAUGHT) != (draw.random() < 0.05) else ""
     yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)}{taught} }}'
     yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6, 6))} }}'
     updates = draw.choice((1, 2, 2, 2, 3))

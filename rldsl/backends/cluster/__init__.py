@@ -1,1 +1,4 @@
-"""The cluster backend: Ray actors, vLLM rollouts, Megatron-core trainers."""
+"""The backend of several processes: Ray actors, rollouts in vLLM, training in Megatron-core.
+
+Importing this package imports none of them.
+"""

@@ -17,7 +17,7 @@ ABOVE_ONE = 1e-4
 
 
 def require_sound(engine: str, asked: Mapping[int, Stream], stream: int, found: Trajectory, vocabulary: int) -> None:
-    """RunError RL601 for a log-prob that is no number, RL615 for anything else that cannot be an answer."""
+    """RunError RL601 for a log-prob that is no number, RL617 for anything else that cannot be an answer."""
     wanted = asked.get(stream)
     if wanted is None:
         raise _unsound(engine, f"an answer to the stream {stream}, which it was not given")
@@ -53,6 +53,6 @@ def _wrong(wanted: Stream, found: Trajectory, vocabulary: int) -> str:
 
 
 def _unsound(engine: str, what: str) -> RunError:
-    return RunError(Diagnostic("RL615", f"{engine} answered {what}",
+    return RunError(Diagnostic("RL617", f"{engine} answered {what}",
                                why="training on it would be training on noise",
                                fix="this is a defect of the engine; report it with the journal"))

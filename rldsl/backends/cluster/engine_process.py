@@ -13,6 +13,7 @@ from rldsl.runtime.errors import RunError
 from .deaths import own_words, stalled
 from .guard import engine_environment
 from .placement import ROLLOUT, Reserved
+from .rollout_actor import RolloutActor
 from .streams import EngineSpec, Report, Stream
 from .weights import Weights
 
@@ -99,17 +100,15 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
         raise own_words(error) from None
 
 
-def spawner(spec: EngineSpec, reserved: Reserved) -> Callable[[int], Any]:
+def spawner(spec: EngineSpec, reserved: Reserved, kind: type[RolloutActor] = RolloutActor) -> Callable[[int], Any]:
     """What starts the process of the engine `index` in its reserved place; it comes up while others do."""
     import ray
 
-    from .rollout_actor import RolloutActor
-
     packed = pickle.dumps(spec)
-    kind = ray.remote(RolloutActor)
+    remote = ray.remote(kind)
 
     def spawn(index: int) -> Any:
-        return kind.options(
+        return remote.options(
             num_cpus=1, num_gpus=reserved.gpus(ROLLOUT), max_concurrency=THREADS, max_restarts=0, max_task_retries=0,
             scheduling_strategy=reserved.strategy(ROLLOUT, index),
             runtime_env={"env_vars": engine_environment(spec.gpu)},

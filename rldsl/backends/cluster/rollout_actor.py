@@ -63,6 +63,8 @@ class RolloutActor:
     def pause(self) -> tuple[Report, list[Stream]]:
         """Stops every stream: what has finished since the last poll, and the others with what they have so far."""
         stopped = self._ask(lambda engine: engine.pause()).result()
+        with self._news:
+            self._news.notify_all()  # a poll that waits has nothing to wait for any more
         return self.poll(0.0), stopped
 
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Trajectory
 
 from .reload import keep_weights_readable
@@ -72,7 +73,11 @@ class VllmEngine:
         said = SamplingParams(**params, detokenize=False, output_kind=RequestOutputKind.DELTA)
         inside = self._engine.add_request(
             str(stream.id), {"prompt_token_ids": [*request.prompt, *request.prefix.tokens]}, said)
-        require_same(params, self._core.scheduler.requests[inside].sampling_params, "vLLM")
+        try:
+            require_same(params, self._core.scheduler.requests[inside].sampling_params, "vLLM")
+        except RunError:
+            self._engine.abort_request([str(stream.id)])
+            raise
         self._live[stream.id] = _Live(stream, params)
 
     def step(self) -> list[tuple[int, Trajectory]]:
@@ -100,6 +105,8 @@ class VllmEngine:
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
         far as a prefix. The fingerprint of what is held then; None where it is not the manifest's."""
+        if manifest.dtype != self.spec.dtype:
+            raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
         held = self.pause()
         found = self._engine.collective_rpc("receive", args=(manifest, flat))
         self._engine.reset_prefix_cache()

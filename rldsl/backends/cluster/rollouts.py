@@ -77,6 +77,8 @@ class Rollouts:
                 engine.confirm(self.deadline)
                 report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
                 self._accept(engine, engine.heard(report))
+                if engine.polled is not None:
+                    self._accept(engine, engine.report())
                 stopped += held
             except Gone as error:
                 stopped += engine.under_way.values()

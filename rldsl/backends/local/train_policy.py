@@ -21,6 +21,7 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 from .coefficients import coefficients, live_rows
 from .forward import forward
 from .model import Policy
+from .teachers import Teachers
 from .terms import Terms, with_constants
 from .train_optimizer import Stepper
 from .train_pieces import cut, joined, shared_out
@@ -35,6 +36,7 @@ class PolicyTrainer:
     terms: Terms
     sampling: SamplingOptions
     math: TorchMath
+    teachers: Teachers | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _quantities(trainer: PolicyTrainer, rows: list[Trajectory], options: UpdateO
     found: dict[str, Tensor] = {}
     for wants in passes:
         found |= forward(trainer.policy, rows, frozenset(wants), trainer.sampling, grad=grad, reference=reference,
-                         share_prompts=options.cutting.share_prompts)
+                         teachers=trainer.teachers, share_prompts=options.cutting.share_prompts)
     return found
 
 

@@ -1,6 +1,6 @@
-"""RL321: a formula reads a teacher's log-probs, and the recipe names no teacher.
+"""RL321: a formula reads a teacher, and the recipe names none, or several without saying which of them is meant.
 
-Whether the teacher has the policy's tokenizer is seen when both are loaded.
+Whether a teacher has the policy's tokenizer is seen when both are loaded.
 Source: on-policy distillation scores the student's own tokens, so both must know the same tokens.
 """
 
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.variables import LOGP_TEACHER
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import reading, said
-from ..recipe import Recipe
+from ..facts import reads, said
+from ..recipe import Node, Recipe
 
 CODE = "RL321"
 
@@ -21,9 +22,33 @@ CODE = "RL321"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each reader; a recipe without a model, as for `probe`, names no roles yet."""
     model = recipe.settings.model
-    for node in () if model.teachers or model.policy is None else reading(recipe, LOGP_TEACHER.name):
-        yield clash(
-            CODE, recipe, f"{said(node)} reads a teacher's log-probs, and the recipe names no teacher.",
-            (node.span, "reads the teacher"), (recipe.where("model.policy"), "the policy, without a teacher"),
-            why="Nobody would compute the log-probs that are to be learned from.",
-            fix='Write model { teachers: ["…"] } with a model that has the policy\'s tokenizer.')
+    if model.policy is None or len(model.teachers) == 1:
+        return
+    for node in recipe.nodes():
+        if not _reads_teacher(recipe, node):
+            continue
+        if not model.teachers:
+            yield _nobody(recipe, node)
+        elif model.teaching is None:
+            yield _unsaid(recipe, node, len(model.teachers))
+
+
+def _reads_teacher(recipe: Recipe, node: Node) -> bool:
+    return any(name == LOGP_TEACHER.name or is_divergence(name) for name in reads(recipe, node))
+
+
+def _nobody(recipe: Recipe, node: Node) -> Diagnostic:
+    return clash(
+        CODE, recipe, f"{said(node)} reads a teacher, and the recipe names none.",
+        (node.span, "reads the teacher"), (recipe.where("model.policy"), "the policy, without a teacher"),
+        why="Nobody would compute what is to be learned from.",
+        fix='Write model { teachers: ["…"] } with a model that has the policy\'s tokenizer.')
+
+
+def _unsaid(recipe: Recipe, node: Node, number: int) -> Diagnostic:
+    return clash(
+        CODE, recipe, f"{said(node)} reads a teacher, and the recipe names {number} without saying which of them "
+        "scores a response.", (node.span, "reads the teacher"), (recipe.where("model.teachers"), f"{number} teachers"),
+        why="Their mean and one of them for each prompt are different losses.",
+        fix='Write model { teaching: mean }, or the column of the data that names each row\'s teacher: '
+            '{ teaching: "domain" }.')

@@ -1,0 +1,26 @@
+"""What the cluster's engines cannot do of a recipe, read off its choices; imports no engine."""
+
+from __future__ import annotations
+
+from rldsl.axes.alignment import Alignment
+from rldsl.compiler.recipe import Recipe
+
+ALIGNED: set[str] = set()
+"""What alignment may ask of these engines."""
+
+
+def lacks(recipe: Recipe) -> list[str]:
+    """What would be missing, in words."""
+    found = []
+    for node in recipe.distribution:
+        asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
+        if asked - ALIGNED:
+            found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
+    if recipe.schedule.choice.overlaps():
+        found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
+    model = recipe.settings.model
+    if len(model.teachers) > 1:
+        found.append(f"it names {len(model.teachers)} teachers")
+    if model.start is not None or recipe.settings.critic.start is not None:
+        found.append("it begins with what another stage has trained")
+    return found
