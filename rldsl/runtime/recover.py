@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from . import event_loop, executor
 from .errors import RunError
-from .executor import execute
 from .run import Run
 
 
 def execute_through_deaths(run: Run) -> None:
-    """`execute`, again from where `run.recover` has taken it back to; RunError where it has not."""
+    """Trains to the last batch, in turn or as responses come, again from where `run.recover` has taken the run back to.
+    RunError where it has not."""
     while True:
         try:
-            execute(run)
+            if run.stream is None:
+                executor.execute(run)
+            else:
+                event_loop.execute(run, run.stream)
             return
         except RunError as error:
             if run.recover is None or not run.recover(error):

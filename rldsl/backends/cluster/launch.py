@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
 
 from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
+from rldsl.backends.local.device import device_use
 from rldsl.backends.local.launch import (
     alone,
     pin_machine,
@@ -32,6 +32,7 @@ from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run
+from rldsl.runtime.usage import Usage
 
 from .capability import lacks
 from .engine_process import spawner
@@ -41,8 +42,8 @@ from .rank import RankSpec
 from .ray_session import ray_session
 from .rollouts import Rollouts
 from .streams import EngineSpec
+from .trainer import ClusterTrainer
 from .training import frozen, rank_spec, start_trainer
-from .weights import Weights
 
 RESTARTS = 3
 """Times that the ranks are started again in one session."""
@@ -95,16 +96,7 @@ def refuse(recipe: Recipe) -> None:
             fix="choose what it can, or run the recipe in one process: cluster { local }")])
 
 
-def send(run: Run, version: int, weights: Weights) -> str:
-    """Has the engines take over a version, which counts once all have proved that they hold it; their fingerprint.
-    The journal has the bytes, and the seconds up to the last proof."""
-    found = run.rollout.load(version, weights)
-    size, seconds = run.rollout.pushed
-    run.record("push", version=version, bytes=size, seconds=seconds)
-    return found
-
-
-def recovery(run: Run) -> Callable[[RunError], bool]:
+def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:
     """What starts all ranks anew from the newest checkpoint after one of them has died. False where that is not what
     happened, where there is no checkpoint, or where it has happened too often."""
     restarts = 0
@@ -112,15 +104,15 @@ def recovery(run: Run) -> Callable[[RunError], bool]:
     def recover(error: RunError) -> bool:
         nonlocal restarts
         kept = checkpoints.newest(run.checkpoints)
-        if run.trainer.group.actors or kept is None or restarts == RESTARTS:
+        if trainer.group.actors or kept is None or restarts == RESTARTS:
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
                          why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
-        run.rollout.pause()
-        run.rollout.poll(0.0)
-        run.trainer.group.start()
-        restore(run, run.trainer, kept)
+        rollouts.pause()
+        rollouts.poll(0.0)
+        trainer.group.start()
+        restore(run, trainer, kept)
         run.fresh = False
         return True
 
@@ -133,19 +125,24 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
     data, held_out, settings = training(recipe, root, found), evaluated(recipe, root, found), recipe.settings
     return Run(folder, plan.objective, plan.graph, recipe.schedule.choice, terms(recipe), run_settings(recipe), None,
                None, data, held_out, None, None, Progress(Ledger(len(data), plan.seed)), observe, fresh,
-               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer))
+               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer), usage=Usage(device_use))
 
 
 def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
+    def pushed(version: int, size: int, seconds: float) -> None:
+        run.record("push", version=version, bytes=size, seconds=seconds)
+
     reserved = reserve(wanted)
     run.observe("doing", {"node": "start the engines", "batch": 0})
     engines = next(role.count for role in wanted if role.name == ROLLOUT)
-    run.rollout = Rollouts(spec, engines, spawner(spec, reserved), run.warn)
-    opened.callback(run.rollout.close)
-    run.trainer = start_trainer(ranks, reserved, partial(send, run))
-    opened.callback(run.trainer.group.end)
-    run.recover = recovery(run)
+    rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
+    opened.callback(rollouts.close)
+    trainer = start_trainer(ranks, reserved, rollouts.load)
+    opened.callback(trainer.group.end)
+    run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    if run.schedule.overlaps() or run.schedule.cuts():
+        run.stream = rollouts
 
 
 def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:

@@ -143,6 +143,10 @@ class Rank:
             found = exported(self.policy.held.trunk, self.policy.held.shape)
         return None if found is None else made(found)
 
+    def forget(self) -> None:
+        """As `TrainEngine.forget`."""
+        self.policy.stepper.begin()
+
     def save(self, folder: Path) -> None:
         """Writes this rank's files."""
         from .megatron_checkpoint import save

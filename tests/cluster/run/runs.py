@@ -40,7 +40,7 @@ class Process:
     def __init__(self, folder: Path, *args: str):
         self.mark = uuid.uuid4().hex
         env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", MARK: self.mark}
-        self.log = open(folder / f"{self.mark}.log", "w+")  # noqa: SIM115
+        self.log = open(folder / f"{self.mark}.log", "w+")
         self.inner = subprocess.Popen([sys.executable, "-m", "rldsl", *args], cwd=folder, env=env, stdout=self.log,
                                       stderr=subprocess.STDOUT)
 
