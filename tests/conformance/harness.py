@@ -58,7 +58,8 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 def in_objective(axis: str, name: str) -> bool:
     """Whether a choice shows in the objective: schedules, placements and optimizers do not."""
-    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer, base.Decay))
+    return not issubclass(discover.find(axis, name),
+                          (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency))
 
 
 OBJECTIVE_CHOICES = [(axis, name) for axis, name in CHOICES if in_objective(axis, name)]
