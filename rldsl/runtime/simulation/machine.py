@@ -31,28 +31,27 @@ class Costs:
 
 @dataclass
 class Batch:
-    """A trained batch: when it was done, its responses, its tokens, and the seconds that training took."""
+    """A batch that was handed over: when it was or will be trained, its responses and tokens, the seconds that
+    training takes and that sampling took, and how many batches older than the trainer its responses began."""
 
     at: float
     responses: int
     tokens: int
     seconds: float
+    sampling: float
+    ages: Counter[int]
 
 
 @dataclass
 class Measured:
-    """What a simulation counted. Areas are in slot-seconds: of slots in use, and of slots that there were.
-    `ages` counts trained responses by how many batches older than the trainer they began; `work` is the seconds of
-    sampling that went into trained responses."""
+    """What a simulation counted. Slot-seconds of slots in use, and of slots that there were; pairs are responses and
+    their tokens: launched, and given up. `sampled` tokens include those of what was given up; `again` ones were
+    computed again after a stop."""
 
     batches: list[Batch] = field(default_factory=list)
     used: float = 0.0
     there: float = 0.0
     end: float = 0.0
-    training: float = 0.0
-    pushing: float = 0.0
-    ages: Counter[int] = field(default_factory=Counter)
-    work: float = 0.0
     sampled: int = 0
     launched: list[int] = field(default_factory=lambda: [0, 0])
     retired: list[int] = field(default_factory=lambda: [0, 0])
@@ -246,12 +245,10 @@ class Machine:
         tokens = sum(self.whole[r][1] for r in rows)
         full = self.terms.prompts * self.siblings * self.trace.mean[1]
         seconds = self.costs.train * tokens / full / self.placement.trains()
-        counted = self.counted
-        counted.training += seconds
-        counted.batches.append(Batch(self.now + seconds, len(rows), tokens, seconds))
+        ages = Counter(self.trained - self.born.pop(row) for row in rows)
+        sampling = sum(self.whole.pop(row)[0] for row in rows)
+        self.counted.batches.append(Batch(self.now + seconds, len(rows), tokens, seconds, sampling, ages))
         for row in rows:
-            counted.ages[self.trained - self.born.pop(row)] += 1
-            counted.work += self.whole.pop(row)[0]
             self.cuts.pop(row, None)
         self._resize(self._slots(True))
         self._after(seconds, Event("updated", updates=1))
@@ -268,7 +265,6 @@ class Machine:
         """Sends the weights, once there is place for one more version beside those in use."""
         self.held = self.terms.versions > 1 and len(self.serving) >= self.terms.versions
         if not self.held:
-            self.counted.pushing += self.costs.push
             self._after(self.costs.push, Event("published"))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from rldsl.axes.base import Latency
 from rldsl.axes.control import Event
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.runtime.journal import FILE, kept_events, read_journal
+from rldsl.runtime.journal import FILE, read_journal
 
 Sample = tuple[float, int]
 """Seconds from first token to last, and the number of tokens."""
@@ -49,17 +50,9 @@ def drawn(latency: Latency, written: str, rate: float, most: int | None, seed: i
 
 
 def recorded(folder: Path, seed: int) -> Trace:
-    """The responses of a live run, each drawn anew for every place in a group. RecipeError RL407 where the folder holds
-    no journal, or none with single responses; RunError RL609 where it is damaged."""
-    if not (folder / FILE).is_file():
-        raise _unusable(f"{folder} holds no {FILE}", "name the folder of a run, or a distribution such as "
-                                                      "'pareto(20s, alpha: 1.5)'")
-    controls = [e.data for e in kept_events(read_journal(folder)) if e.kind == "control" and "event" in e.data]
-    told = [(Event.from_json(c["event"]), c["seconds"]) for c in controls]
+    """The responses of a live run, drawn anew for every place in a group. RecipeError RL407 as for `controls`."""
+    told = [(Event.from_json(c["event"]), c["seconds"]) for c in controls(folder) if "event" in c]
     rows = [(seconds, event.tokens) for event, seconds in told if event.kind == "finished" and seconds > 0]
-    if not rows:
-        raise _unusable(f"the journal in {folder} has no single responses",
-                        "take a run whose schedule answers prompts one by one; others record whole batches")
     train, push = ([s for e, s in told if e.kind == kind and s > 0] for kind in ("updated", "published"))
 
     def group(number: int, count: int) -> list[Sample]:
@@ -67,6 +60,19 @@ def recorded(folder: Path, seed: int) -> Trace:
 
     return Trace(group, _mean(rows), f"{len(rows)} responses of {folder}, seed {seed}",
                  fmean(train) if train else None, fmean(push) if push else None)
+
+
+def controls(folder: Path) -> list[Mapping[str, Any]]:
+    """What the schedule of a live run heard and decided. RecipeError RL407 where the folder holds no journal, or none
+    with single responses; RunError RL609 where it is damaged."""
+    if not (folder / FILE).is_file():
+        raise _unusable(f"{folder} holds no {FILE}", "name the folder of a run, or a distribution such as "
+                                                      "'pareto(20s, alpha: 1.5)'")
+    found = [e.data for e in read_journal(folder) if e.kind == "control"]
+    if not any(c.get("event", {}).get("kind") == "finished" for c in found):
+        raise _unusable(f"the journal in {folder} has no single responses",
+                        "take a run whose schedule answers prompts one by one; others record whole batches")
+    return found
 
 
 def _mean(rows: list[Sample]) -> Sample:
