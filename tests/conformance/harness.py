@@ -61,7 +61,7 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 def in_objective(axis: str, name: str) -> bool:
     """Whether a choice shows in the objective: schedules, placements, optimizers and detectors do not."""
-    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, Support, Detector)
+    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency, Support, Detector)
     return not issubclass(discover.find(axis, name), apart)
 
 
