@@ -19,11 +19,12 @@ from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 from rldsl.compiler.recorded import lacking
 
+from .merge import ALONG
 from .report import Report
 
 DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
 """What may decide which metrics there are."""
-STAGES = ("default", "recipe", "profile", "pipeline", "--set")
+STAGES = ("default", "recipe", "profile", ALONG, "pipeline", "--set")
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
     """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
-                   if path.startswith(reader.settings) and history and history[-1].span}
+                   if path.startswith(reader.settings) and history and history[-1].span
+                   and history[-1].how != ALONG}
         if not written or reader.there():
             continue
         for path, last in written.items():
