@@ -32,12 +32,12 @@ from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
 from rldsl.runtime.usage import Usage
 
-from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .device import device_use
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
+from .refusal import refuse
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
@@ -104,20 +104,6 @@ def _alone(folder: Path) -> Iterator[None]:
                                       why="two writers would mix their journals and checkpoints",
                                       fix="wait for it, or end it first")) from None
         yield
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
-    if recipe.settings.cluster.where != "local":
-        needs.append("its cluster block asks for several machines")
-    if len(recipe.settings.model.teachers) > 1:
-        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
-    if needs:
-        raise RecipeError([Diagnostic(
-            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
-            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
