@@ -119,7 +119,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
+    """RecipeError RL406 for a recipe that needs more than one process, or an engine that is not here."""
     needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
