@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rldsl.axes.alignment import Alignment
+from rldsl.axes.structure import Beginning
 from rldsl.compiler.recipe import Recipe
 
 ALIGNED: set[str] = set()
@@ -16,6 +17,9 @@ def lacks(recipe: Recipe) -> list[str]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
+    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
+    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
+              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
     if recipe.schedule.choice.overlaps():
         found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
     model = recipe.settings.model

@@ -28,7 +28,7 @@ def test_what_is_missing_is_refused_and_the_rest_is_not(axis, text, runs):
 
 def test_an_environment_is_asked_for_by_name():
     assert capability("sampling", "turns").lacks == ("`turns` needs an environment of several turns",)
-    assert capability("advantage", "gigpo").beside == ("`tree`", "`steps`")
+    assert capability("advantage", "gigpo").beside == ("`branch` or `tree`", "`steps`")
 
 
 @pytest.mark.parametrize("name", discover.names("system"))
