@@ -14,6 +14,7 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
 from rldsl.axes.discover import AXES
+from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
@@ -63,7 +64,8 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+                     ("gate", "feedback", "advantage", "sampling"),
+                     "a term that reads a teacher in `teachers`, or responses that it begins")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
@@ -85,7 +87,9 @@ def _reads(recipe: Recipe, *quantities: Var) -> bool:
 
 
 def _teacher(recipe: Recipe) -> bool:
-    return _reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+    begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
+    return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+            or any(b.policy == "teacher" for b in begun))
 
 
 def _read(recipe: Recipe) -> set[str]:

@@ -212,6 +212,7 @@ def test_a_resumed_run_trains_every_prompt_once(tmp_path, monkeypatch, name, par
     ({"sampling": "group(4, max_tokens: 4) | snr(top: 0.5)"}, STREAM(1), {}, "compares the prompts of a batch"),
     ({"sampling": "group(4, max_tokens: 4) | oversample(2) | keep(mixed)"}, STREAM(1), {}, "more prompts are drawn"),
     ({"sampling": "greedy_baseline(max_tokens: 4)", "advantage": "remax"}, STREAM(1), {}, "greedily"),
+    ({"sampling": "tree(2, 2, max_tokens: 4) | steps(every: 1)"}, STREAM(1), {}, "share their beginnings"),
     ({}, STREAM(1, resume="keep_state"), {}, "the engine's own state"), ({}, STREAM(1), {"versions": 2}, "2 versions"),
 ])
 def test_what_needs_whole_batches_is_refused(tmp_path, axes, schedule, terms, says):
