@@ -75,7 +75,8 @@ class Run:
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
     the metrics, `tracing` says which responses are written down to be read, `usage` measures the machine. `push` brings
     the trainer's weights to engines of their own and gives the fingerprint; without it the trainer publishes.
-    A run with a `stream` is the event loop's. `recover` is asked after an error whether what died is there again, with `progress` as it was at a checkpoint.
+    A run with a `stream` is the event loop's. `recover` is asked after an error whether what died is there again, with
+    `progress` as it was at a checkpoint.
     """
 
     folder: Path

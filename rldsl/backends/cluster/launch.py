@@ -125,7 +125,8 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
     data, held_out, settings = training(recipe, root, found), evaluated(recipe, root, found), recipe.settings
     return Run(folder, plan.objective, plan.graph, recipe.schedule.choice, terms(recipe), run_settings(recipe), None,
                None, data, held_out, None, None, Progress(Ledger(len(data), plan.seed)), observe, fresh,
-               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer), usage=Usage(device_use))
+               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer),
+               usage=Usage(device_use))
 
 
 def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
