@@ -77,6 +77,12 @@ class Stepper:
         self.optimizer.step_with_ready_grads()
         return norm
 
+    def forget(self) -> None:
+        """No memory of earlier steps."""
+        for each in self.optimizer.chained_optimizers:
+            if each.optimizer is not None:
+                each.optimizer.state.clear()
+
     def masters(self) -> list[Tensor]:
         """The float32 parameters that the optimizer of this rank moves."""
         return [p for each in self.optimizer.chained_optimizers for p in each.get_parameters()]

@@ -80,8 +80,15 @@ class ClusterTrainer:
 
     def deliver(self, version: int) -> str:
         """Has the engines that sample take over the weights as they are, as this version; their fingerprint."""
-        sent = next(w for w in self.group.call("export", partial(stored, self.dtype)) if w is not None)
-        return self._load(version, sent)
+        return self._load(version, self.export())
+
+    def export(self) -> Weights:
+        """See TrainEngine: one buffer in Ray's object store."""
+        return next(w for w in self.group.call("export", partial(stored, self.dtype)) if w is not None)
+
+    def forget(self) -> None:
+        """See TrainEngine."""
+        self.group.call("forget")
 
     def save(self, folder: Path) -> None:
         """See TrainEngine. Every rank writes its own files: the folder is one that all of them see."""
