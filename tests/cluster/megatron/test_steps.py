@@ -130,11 +130,12 @@ def test_a_checkpoint_goes_on_bit_for_bit(processes, folders, tmp_path, layout, 
 def test_moments_can_be_forgotten(processes, folders, layout) -> None:
     made, rows = objective(), made_rows()
     first, second = (job(made, rows, seed=s) for s in range(2))
-    engine = embedded(folders["llama"], made, ADAMW)
+    steady = dataclasses.replace(ADAMW, arguments={**ADAMW.arguments, "eps": 1e-4})  # a first step is ±lr without it
+    engine = embedded(folders["llama"], made, steady)
     engine.update(first)
     engine.forget()
     engine.update(second)
-    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, ADAMW)
+    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, steady)
     found = processes.run(2, jobs.using, spec, jobs.begun_anew, rows, packed(first), packed(second))[0]
     theirs = exported(engine.policy)
     assert max(float((found[name] - theirs[name]).abs().max()) for name in theirs) < 1e-5
