@@ -16,8 +16,10 @@ def lacks(recipe: Recipe) -> list[str]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
-    if recipe.schedule.choice.overlaps():
-        found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
+    if recipe.schedule.choice.keeps_state():
+        found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
+    if recipe.placement.choice.serves() > 1:
+        found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
     model = recipe.settings.model
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")

@@ -146,8 +146,8 @@ class Rank:
         return None if found is None else made(found)
 
     def forget(self) -> None:
-        """Begins anew with the policy's moments."""
-        self.policy.stepper.forget()
+        """As `TrainEngine.forget`."""
+        self.policy.stepper.begin()
 
     def save(self, folder: Path) -> None:
         """Writes this rank's files."""
