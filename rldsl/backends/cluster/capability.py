@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rldsl.axes.alignment import Alignment
+from rldsl.axes.structure import Beginning
 from rldsl.compiler.recipe import Recipe
 
 ALIGNED: set[str] = set()
@@ -20,6 +21,9 @@ def lacks(recipe: Recipe) -> list[str]:
         found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
     if recipe.placement.choice.serves() > 1:
         found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
+    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
+    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
+              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
     model = recipe.settings.model
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")

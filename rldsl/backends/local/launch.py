@@ -34,7 +34,6 @@ from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
 from rldsl.runtime.usage import Usage
 
-from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
@@ -42,6 +41,7 @@ from .load import load_policy
 from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
+from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
 from .teachers import Teachers
 from .tokenizer import Tokenizer
@@ -74,11 +74,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
-    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
-    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    if settings.model.start is not None and found is None:
-        take_over(policy, settings.model.start, folder, POLICY)
+    policy, tokenizer = _policy(plan, recipe, root, folder, fresh=found is None)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, folder, policy),
@@ -105,6 +102,16 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         yield run
 
 
+def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, *, fresh: bool) -> tuple[Policy, Tokenizer]:
+    """The policy as it computes in this run; a fresh one begins with what the stage before it left."""
+    model = recipe.settings.model
+    policy, tokenizer = load_policy(model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
+    if model.start is not None and fresh:
+        take_over(policy, model.start, folder, POLICY)
+    return policy, tokenizer
+
+
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
@@ -116,18 +123,6 @@ def alone(folder: Path) -> Iterator[None]:
                                       why="two writers would mix their journals and checkpoints",
                                       fix="wait for it, or end it first")) from None
         yield
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
-    if recipe.settings.cluster.where != "local":
-        needs.append("its cluster block asks for several machines")
-    if needs:
-        raise RecipeError([Diagnostic(
-            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights",
-            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
