@@ -6,7 +6,7 @@ from rldsl.axes.alignment import Alignment
 from rldsl.axes.structure import Beginning
 from rldsl.compiler.recipe import Recipe
 
-ALIGNED: set[str] = set()
+ALIGNED = {"replay_routing"}
 """What alignment may ask of these engines."""
 
 
