@@ -132,7 +132,7 @@ def report(run: Run, work: Work) -> None:
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    rewarded = ADVANTAGE in variables(run.objective.policy)
+    rewarded = ADVANTAGE in variables(run.objective.policy) and run.graph.of("update")[0].options["policy"]
     run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
     for warning in found:
         run.warn(warning)

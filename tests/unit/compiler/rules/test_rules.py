@@ -14,9 +14,10 @@ from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
 from rldsl.compiler.recipe import Node, Sum
-from rldsl.compiler.resolve import profiles, resolve
+from rldsl.compiler.resolve import profiles, resolve_runnable
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
+from rldsl.compiler.stages import Pipeline
 
 from ..hand_made import HERE, grpo, node, with_optim
 from .free_running import FreeRunning
@@ -182,8 +183,9 @@ def test_contexts_that_are_known_and_not_known(tmp_path):
 @pytest.mark.parametrize("path", sorted((ROOT / "recipes").rglob("*.rl")), ids=lambda p: p.stem)
 def test_no_shipped_recipe_is_refused(path):
     for profile in (None, *profiles(str(path))):
-        found = check(resolve(str(path), profile=profile))
-        assert [d for d in found if d.severity == "error"] == [], profile
+        made = resolve_runnable(str(path), profile=profile)
+        for recipe in [s.recipe for s in made.stages] if isinstance(made, Pipeline) else [made]:
+            assert [d for d in check(recipe) if d.severity == "error"] == [], profile
 
 
 # ── rules and names ──────────────────────────────────────────────────────────────────────────────────
