@@ -22,7 +22,9 @@ class Choice:
     says how many leading fields may be given without a name. `version` rises when a shipped meaning changes.
     `needs` and `gives` are sets of traits, or a property where they depend on the parameters; `decided_by` then
     names the parameter: {trait: parameter}. Diagnostics point at it. `state` is {name: value before the first batch}
-    of the numbers that the choice carries from batch to batch, or a property; `next_state` says what becomes of them.
+    of the numbers that the choice carries from batch to batch, or a property; `next_state` says what becomes of them as
+    the batch begins, `state_after` of those that the batch's updates decide. `engine` says in words what a run needs
+    beside models and scorers.
     """
 
     axis: ClassVar[str] = ""
@@ -32,6 +34,7 @@ class Choice:
     gives: ClassVar[frozenset[Trait]] = frozenset()
     decided_by: ClassVar[Mapping[Trait, str]] = {}
     state: ClassVar[Mapping[str, float]] = {}
+    engine: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -54,6 +57,10 @@ class Choice:
 
     def next_state(self) -> dict[str, Expr]:
         """What each number in `state` is for the next batch: update grain, over the whole batch."""
+        return {}
+
+    def state_after(self) -> dict[str, Expr]:
+        """The same for numbers that are known only once the batch is trained: log π_θ is then the new policy's."""
         return {}
 
     def check(self) -> dict[str, str]:

@@ -14,10 +14,11 @@ from rldsl.algebra.expr import (
     mean,
     minimum,
     ratio_of,
+    sg,
     total,
     where,
 )
-from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT
+from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_OLD, LOGP_ROLLOUT, LOGP_TEACHER
 
 from .types import Policies
 
@@ -47,6 +48,11 @@ def mismatch(grain: str = "token") -> Expr:
 def trajectory(r: Expr) -> Expr:
     """The product of token ratios over the response; a ratio that already is one number per response stays itself."""
     return ratio_of(total(log(r), RESPONSE))
+
+
+def teacher_trust() -> Expr:
+    """min(π_T/π_θ, 1) of the sampled token, a constant: how far the teacher would have accepted it itself."""
+    return ratio_of(minimum(LOGP_TEACHER - sg(LOGP), 0.0))
 
 
 def log_sigmoid(x: Expr) -> Expr:

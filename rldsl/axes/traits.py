@@ -38,6 +38,7 @@ REFERENCE_KL = Trait("reference_kl", "a KL to the reference policy")
 TRUNCATION_RULE = Trait("truncation_rule", "a treatment of responses that hit a limit")
 TOKEN_WEIGHTED = Trait("token_weighted", "a reduction in which every token weighs the same")
 SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one value per response")
+PART_SCALE = Trait("part_scale", "a length-normalised ratio with one value per turn or step")
 OWN_GRAIN = Trait("own_grain", "a correction whose grain is a parameter")
 SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times that of the log-prob")
 
@@ -45,7 +46,19 @@ ROUTING_REPLAY = Trait("routing_replay", "the experts that each token was sample
 CANDIDATES_REPLAY = Trait("candidates_replay", "the tokens that sampling chose from, again in training")
 BIT_EQUAL = Trait("bit_equal", "bit-equal log-probs from both engines")
 
+STEPS = Trait("steps", "a rule that cuts a response into steps")
+CONTINUED = Trait("continued", "scored continuations of a response from each of its steps")
+MULTI_TURN = Trait("multi_turn", "an environment of several turns")
+TOOLS = Trait("tools", "tools that the policy calls")
+COMPACTS = Trait("compacts", "a context that is compacted, which divides a trajectory into segments")
+
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
-TEACHER = Trait("teacher", "a reading of the teacher's log-prob of each token")
+TEACHER = Trait("teacher", "a reading of the teacher's opinion of each token")
 COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")
+
+CUTS = Trait("cuts", "a schedule that stops responses and takes them up again under newer weights")
+FIRST_COME = Trait("first_come", "batches of whatever is finished first")
+EVENS_LENGTHS = Trait("evens_lengths", "a limit that keeps the sources of quick responses from filling the batches")
+ANSWERS = Trait("answers", "several answers in one response")
+OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")

@@ -16,6 +16,7 @@ from rldsl.compiler.resolve.load import shown
 from rldsl.compiler.stages import Pipeline
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
+from .shared.names import misnamed
 from .shared.output import add_format, emit
 from .shared.target import add_changes, home, recipe_files, split
 
@@ -68,13 +69,13 @@ def _pipeline(pipeline: Pipeline, args: argparse.Namespace, found: list[Diagnost
 def _compile(recipe: Recipe, args: argparse.Namespace, found: list[Diagnostic]) -> tuple[Plan, Path]:
     """One plan, written; warnings go to `found`. RecipeError where the recipe is wrong."""
     plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
-    root = home(recipe.file)
+    root, wrong = home(recipe.file), misnamed(recipe)
     if args.preflight:
         from .shared.preflight import preflight
 
-        missing = preflight(recipe, root)
-        if missing:
-            raise RecipeError([*warnings, *missing])
+        wrong += [d for d in preflight(recipe, root) if d not in wrong]
+    if wrong:
+        raise RecipeError([*warnings, *wrong])
     found += warnings
     return plan, _write(plan, root)
 

@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 
 from .shared.output import add_format
+from .shared.target import add_address
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     """Declares the command's arguments."""
     parser = subparsers.add_parser("resume", help=__doc__, description=__doc__)
     parser.add_argument("folder", metavar="RUN", type=Path, help="the run's folder, as `rldsl run` named it")
+    add_address(parser)
     add_format(parser)
 
 
@@ -35,6 +37,10 @@ def run(args: argparse.Namespace) -> int:
                                       why="a run is resumed from its own plan",
                                       fix="give the folder that `rldsl run` named"))
     root = Path((folder / PROJECT).read_text(encoding="utf-8"))
+    if not root.is_dir():
+        raise RunError(Diagnostic("RL609", f"the project of {folder} was in {root}, which is no folder now",
+                                  why="its data, its own scorers and its tracking are looked for there",
+                                  fix=f"move the project back, or write where it is now into {folder / PROJECT}"))
     if whole:
         return train_pipeline(folder, root, args)
     begun = (folder / JOURNAL).exists()  # a sweep prepares folders in which nothing has happened yet

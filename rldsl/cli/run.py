@@ -13,7 +13,7 @@ from rldsl.compiler.stages import Pipeline
 from rldsl.diagnostics import RecipeError
 
 from .shared.output import add_format
-from .shared.target import add_recipe, home, runnable
+from .shared.target import add_address, add_recipe, home, runnable
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -23,6 +23,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--seed", type=int, help="the run's seed, as --set seed=N")
     parser.add_argument("--out", metavar="FOLDER", type=Path,
                         help="the run's folder, which must not exist (default: runs/<name>-<time> in the project)")
+    add_address(parser)
     add_format(parser)
 
 

@@ -92,6 +92,8 @@ def _terms(f: Feedback) -> list[tuple[float, list[Any]]]:
     match f:
         case Node(choice):
             return [(1.0, [choice_data(choice)])]
+        case Sum(parts, apart=True):
+            return [(1.0, [{"vector": [_feedback(part) for part in parts]}])]
         case Sum(parts):
             return [term for part in parts for term in _terms(part)]
         case Scaled(factor, part):
@@ -122,7 +124,8 @@ def _correctness(data: Mapping[str, Any]) -> bool:
     if "choice" in data:
         choice = _choice(data)
         return CORRECTNESS in (choice.inner() if isinstance(choice, Wrapping) else choice).gives
-    return any(_correctness(x) for x in data.get("sum", data.get("product", [data.get("of")])))
+    inner = next((data[kind] for kind in ("sum", "vector", "product") if kind in data), None)
+    return any(_correctness(x) for x in (inner or [data["of"]]))
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
@@ -182,6 +185,8 @@ def _read_feedback(data: Mapping[str, Any]) -> Feedback:
     match data:
         case {"sum": parts}:
             return Sum(tuple(_read_feedback(x) for x in parts))
+        case {"vector": parts}:
+            return Sum(tuple(_read_feedback(x) for x in parts), apart=True)
         case {"product": parts}:
             return Product(tuple(_read_feedback(x) for x in parts))
         case {"scale": factor, "of": part}:

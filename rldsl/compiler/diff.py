@@ -275,7 +275,7 @@ def _names(data: Mapping) -> str:
     body = _weight(data)[1]
     if "choice" in body:
         return body["choice"]
-    inner = "product" if "product" in body else "sum"
+    inner = next(kind for kind in ("product", "vector", "sum") if kind in body)
     return f"{inner}({','.join(sorted(_names(x) for x in body[inner]))})"
 
 

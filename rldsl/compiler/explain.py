@@ -149,7 +149,7 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
         readers = [n.id for n in graph.readers(field) if n.kind not in ("publish", "checkpoint")]
         if readers:
             source = {"policy": spec,
-                      "critic": f"a copy of the policy with a value head ({critic.init}){_as_left(critic.start)}",
+                      "critic": f"a copy of the policy with a new value head{_as_left(critic.start)}",
                       "reference": f"frozen, {recipe.settings.model.reference}",
                       "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}"
                       }[role]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, get_args, get_origin
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Expr
-from rldsl.algebra.grain import variables
+from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import is_zero, simplify
-from rldsl.algebra.variables import LOGP_ROLLOUT
+from rldsl.algebra.variables import LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
-from rldsl.axes.base import Regulariser, Sampler
+from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
+from rldsl.axes.structure import Beginning, Dividing
 from rldsl.axes.traits import PROXIMAL, Trait
 from rldsl.diagnostics import Span
 
 from .formulas import formulas
-from .recipe import Node, Recipe
+from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum
 from .resolve.load import project_root
 from .settings import hints
 
@@ -56,6 +58,19 @@ def said(node: Node) -> str:
 def sampler(recipe: Recipe) -> Sampler:
     """What samples: the first element of the sampling axis."""
     return recipe.sampling[0].choice
+
+
+def divided(recipe: Recipe) -> frozenset[str]:
+    """The units that sampling divides responses into, beside those of every batch."""
+    stages = (n.choice.divides() for n in recipe.sampling[1:] if isinstance(n.choice, Dividing))
+    return sampler(recipe).divides().union(*stages)
+
+
+def units(recipe: Recipe, node: Node) -> frozenset[str]:
+    """The units that a choice's own formulas are over; those of the ratio are the ratio's."""
+    ratio = [] if node is recipe.ratio else written(recipe, recipe.ratio)
+    own, theirs = ({g for e in es for g in grains(e)} for es in (written(recipe, node), ratio))
+    return frozenset(own - theirs)
 
 
 # ── what could be written instead ────────────────────────────────────────────────────────────────────
@@ -127,8 +142,21 @@ def reading(recipe: Recipe, *quantities: str) -> list[Node]:
     return [n for n in named if reads(recipe, n) & set(quantities)]
 
 
+def no_advantage(recipe: Recipe) -> bool:
+    """Whether the advantage is 0 for every response by its formula alone: what trains then needs none."""
+    return all(map(is_zero, stated(recipe, recipe.advantage[0])))
+
+
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:
     return frozenset(v.name for e in expressions for v in variables(e))
+
+
+def taught(recipe: Recipe) -> list[Node]:
+    """The choices that a teacher is needed for: they read what it says of tokens, or let it begin responses."""
+    begun = [n for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy == "teacher"]
+    read = [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
+                                             for name in reads(recipe, n))]
+    return read + begun
 
 
 def accounted(recipe: Recipe) -> bool:
@@ -142,14 +170,38 @@ def proximal(recipe: Recipe) -> bool:
     return any(not isinstance(n.choice, Regulariser) or not all(map(is_zero, stated(recipe, n))) for n in found)
 
 
+# ── rewards ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def weighed(f: Feedback, weight: float = 1.0, span: Span | None = None) -> Iterator[tuple[Node, float, Span]]:
+    """Each term that makes a reward, with what it is multiplied by and where that stands."""
+    match f:
+        case Node(choice=Source() | Shaping()):
+            yield f, weight, span or f.span
+        case Sum(parts):
+            for part in parts:
+                yield from weighed(part, weight, span)
+        case Product(parts):
+            zero = next((p for p in parts if isinstance(p, Scaled) and p.factor == 0), None)
+            for part in parts:
+                yield from weighed(part, 0.0 if zero else weight, zero.span if zero else span)
+        case Scaled(factor, part, own):
+            yield from weighed(part, weight * factor, own if factor == 0 else span or own)
+
+
 # ── machines ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def model_facts(recipe: Recipe, look: Callable[[str, Path], Found | None]) -> Found | None:
     """What `look` finds of the policy, seen from the project's root and from here; None where it finds nothing."""
     policy = recipe.settings.model.policy
+    return None if policy is None else facts_of(recipe, policy, look)
+
+
+def facts_of(recipe: Recipe, model: str, look: Callable[[str, Path], Found | None]) -> Found | None:
+    """The same of any model that the recipe names."""
     folders = (project_root(Path(recipe.file)), Path())
-    return next((x for f in folders if (x := look(policy, f))), None) if policy is not None else None
+    return next((x for f in folders if (x := look(model, f))), None)
 
 
 def devices(recipe: Recipe) -> int | None:

@@ -17,7 +17,8 @@ INNER = Var("score.inner", RESPONSE, r"s_i", "sᵢ")
 
 def formulas(choice: Choice, ratio: Expr | None, live: Expr = LIVE) -> dict[str, Expr]:
     """{what it is: its formula}; `ratio` is the recipe's ratio, for the choices that use it."""
-    found = {**_stated(choice, ratio, live), **{f"next {name}": e for name, e in choice.next_state().items()}}
+    found = {**_stated(choice, ratio, live), **{f"next {name}": e for name, e in choice.next_state().items()},
+             **{f"next {name}, once the batch is trained": e for name, e in choice.state_after().items()}}
     return {what: e for what, e in found.items() if e is not None}
 
 

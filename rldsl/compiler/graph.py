@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rldsl.algebra import variables
+from rldsl.algebra.divergence import PREFIX, is_divergence
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Var
 
-KINDS = ("sample", "score", "filter", "collect", "logprob", "value", "advantage", "update", "publish", "evaluate",
-         "checkpoint")
+KINDS = ("sample", "score", "filter", "collect", "logprob", "value", "advantage", "update", "carry", "publish",
+         "evaluate", "checkpoint")
 ENGINES = ("rollout", "train", "control")
 TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "value_target", "correction"
 WEIGHTS, ROLLOUT_WEIGHTS = "weights", "rollout_weights"
@@ -95,6 +96,8 @@ class Graph:
 
 def grain_of(name: str) -> str:
     """The grain of a field. KeyError for a name that no part of the pipeline knows."""
+    if is_divergence(name):
+        return TOKEN
     return RESPONSE if name.startswith("score.") else UPDATE if name.startswith(CARRIED) else GRAINS[name]
 
 
@@ -116,7 +119,7 @@ def _broken(graph: Graph) -> Iterator[str]:
             if name not in known and not name.startswith(CARRIED):
                 yield f"{n.id} reads {name} before anything writes it"
         for name in (*n.reads, *n.writes):
-            if name not in GRAINS and not name.startswith(("score.", CARRIED)):
+            if name not in GRAINS and not name.startswith(("score.", CARRIED, PREFIX)):
                 yield f"{n.id} names the unknown field {name}"
         ids.add(n.id)
         known.update(n.writes)

@@ -12,10 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rldsl.algebra import variables as q
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
+from rldsl.algebra.text import to_data
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
+from rldsl.axes.several import SeveralAnswers
+from rldsl.axes.structure import Beginning, Dividing, Structured
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
 from .facts import moves
@@ -41,18 +45,21 @@ RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name
             q.TOKENS.name)
 """What sampling itself leaves behind."""
 CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
-"""What a forward of the current policy can give; with gradient inside the update."""
+"""What a forward of the current policy can give, divergences from a teacher beside; with gradient inside the update."""
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
             "teacher": ((q.LOGP_TEACHER.name,), (TEACHER_WEIGHTS,)),
             "mismatched": ((q.MISMATCHED.name,), (WEIGHTS, REFERENCE_WEIGHTS)),
-            "current": (CURRENT, (WEIGHTS, REFERENCE_WEIGHTS))}
-"""{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start, and
-`mismatched` compares it there with the reference on responses to other prompts."""
+            "current": (CURRENT, (WEIGHTS,))}
+"""{policy: (quantities its forward gives, weights it reads)}; `current` before the update is the batch's start and
+reads what it is compared with beside, and `mismatched` compares it there with the reference on responses to other
+prompts."""
 MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
         q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
-CHECKPOINT_EVERY = 10
-"""Batches between two checkpoints; the last batch always has one."""
+COMPARED = (q.GREEDY_REWARD.name, q.MC_VALUE.name)
+"""What is read off the rewards of responses that are only scored, when advantages are taken."""
+POLICY_WEIGHTS = {"current": ROLLOUT_WEIGHTS, "teacher": TEACHER_WEIGHTS}
+"""The weights that write what responses begin with."""
 
 
 def build(recipe: Recipe, objective: Objective) -> Graph:
@@ -64,7 +71,7 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     later = [n for n in forwards if n not in first]
     return _aligned(recipe, Graph((
         _sample(recipe), _score(objective), *first, *_filters(recipe, objective), *_collect(recipe, objective), *later,
-        _advantage(objective), _update(recipe, objective, asked), *_after(recipe))))
+        _advantage(objective), _update(recipe, objective, asked), *_late(recipe, objective), *_after(recipe))))
 
 
 def asked_of_engines(recipe: Recipe) -> dict[str, Any]:
@@ -85,7 +92,8 @@ def _aligned(recipe: Recipe, graph: Graph) -> Graph:
 def provided(name: str, sampler: Sampler) -> bool:
     """Whether some step of a batch writes a variable."""
     forwards = {given for gives, _ in FORWARDS.values() for given in gives}
-    return name in {*RECORDED, *MADE, *forwards, *sampler.provides()} or name.startswith(("score.", CARRIED))
+    known = name in {*RECORDED, *MADE, *forwards, *sampler.provides()}
+    return known or is_divergence(name) or name.startswith(("score.", CARRIED))
 
 
 def names(expressions: Iterable[Expr | None]) -> frozenset[str]:
@@ -97,7 +105,7 @@ def before_update(objective: Objective) -> frozenset[str]:
     """The variables that are read before the update begins, corrections among them."""
     o = objective
     staged = [n.expr for n in (*o.keeps, *o.leaves_first, *o.leaves_later)]
-    carried = [c.next for c in o.state]
+    carried = [c.next for c in o.state if not c.late]
     return names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted, *staged, *carried])
 
 
@@ -126,6 +134,17 @@ def _ordered(wanted: Iterable[str], order: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in order if name in set(wanted))
 
 
+def _of_current(wanted: Iterable[str]) -> tuple[str, ...]:
+    """What a forward of the current policy has to give."""
+    return (*_ordered(wanted, CURRENT), *sorted(filter(is_divergence, wanted)))
+
+
+def _compared_with(wants: Iterable[str]) -> tuple[str, ...]:
+    """The weights that the current policy's quantities compare it with."""
+    found = (REFERENCE_WEIGHTS,) if q.KL_EXACT.name in wants else ()
+    return (*found, TEACHER_WEIGHTS) if any(map(is_divergence, wants)) else found
+
+
 def _reads(wanted: frozenset[str], *also: str) -> tuple[str, ...]:
     return (TRAJECTORIES, *also, *sorted(wanted - {TRAJECTORIES, *also}))
 
@@ -135,12 +154,38 @@ def _sample(recipe: Recipe) -> Node:
     options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings(), "greedy": sampler.greedy(),
                "draws": math.prod(n.choice.draws() for n in recipe.sampling[1:])}
     recorded = [name for name in RECORDED if name != q.LOGP_ROLLOUT.name or ROLLOUT_LOGPS in sampler.gives]
-    extra = sorted(sampler.provides() - {q.GREEDY_REWARD.name})
+    shape, begins = _shape(recipe), [n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning)]
+    if shape:
+        options["shape"] = shape
+    extra = sorted(sampler.provides() - set(COMPARED))
     stored = sampler.stored()
+    if isinstance(sampler, SeveralAnswers):
+        options["answers"] = {"number": sampler.m, "delimiter": sampler.delimiter}
     if stored is not None:
         options["stored"] = _plain(dataclasses.asdict(stored))
     engine, reads = ("control", (PROMPTS,)) if stored else ("rollout", (PROMPTS, ROLLOUT_WEIGHTS))
+    reads += tuple(dict.fromkeys(POLICY_WEIGHTS[b.policy] for b in begins))
     return Node("sample", "sample", reads, (TRAJECTORIES, *recorded, *extra), engine, options)
+
+
+def _shape(recipe: Recipe) -> dict[str, Any]:
+    """How responses share their beginnings, are cut and continued; empty where each is one answer to its prompt."""
+    sampler, stages = recipe.sampling[0].choice, [n.choice for n in recipe.sampling[1:]]
+    shape: dict[str, Any] = {}
+    if isinstance(sampler, Structured):
+        restart, branching = sampler.restart(), sampler.branching()
+        shape = {"started": sampler.started(), "continuations": sampler.continuations(),
+                 "forks": [dataclasses.asdict(fork) for fork in sampler.forks()]}
+        if branching is not None:
+            shape["branching"] = dataclasses.asdict(branching)
+        if restart is not None:
+            shape["restart"] = {"probes": restart.probes, "choose": to_data(restart.choose)}
+    cuts = [cut for s in stages if isinstance(s, Dividing) and (cut := s.cut()) is not None]
+    begins = [s.begin() for s in stages if isinstance(s, Beginning)]
+    for name, found in (("cut", cuts), ("begin", begins)):
+        if found:
+            shape[name] = dataclasses.asdict(found[0])
+    return {"siblings": sampler.siblings(), "started": sampler.siblings(), **shape} if shape else {}
 
 
 def _score(objective: Objective) -> Node:
@@ -156,9 +201,10 @@ def _cut(recipe: Recipe) -> dict[str, Any]:
 
 def _forwards(recipe: Recipe, asked: frozenset[str], early: frozenset[str]) -> Iterator[Node]:
     for policy, (gives, weights) in FORWARDS.items():
-        wants = _ordered(asked & early if policy == "current" else asked, gives)
+        current = policy == "current"
+        wants = _of_current(asked & early) if current else _ordered(asked, gives)
         if wants:
-            needed = weights[:1] if policy == "current" and q.KL_EXACT.name not in wants else weights
+            needed = (*weights, *_compared_with(wants)) if current else weights
             yield Node(f"logprob.{policy}", "logprob", (TRAJECTORIES, *needed), wants, "train",
                        {**_cut(recipe), "policy": policy, "wants": list(wants)})
 
@@ -190,21 +236,21 @@ def _collect(recipe: Recipe, objective: Objective) -> Iterator[Node]:
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
     counted = (q.COUNTED.name,) if objective.counted is not None else ()
-    greedy = (q.GREEDY_REWARD.name,) if q.GREEDY_REWARD.name in objective.reads() else ()
-    written = (*greedy, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
+    compared = tuple(name for name in COMPARED if name in objective.reads())
+    written = (*compared, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
     return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
 
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
     own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
-                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state)])
-    return _reads(own - {q.GREEDY_REWARD.name, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
+                 *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state if not c.late)])
+    return _reads(own - {*COMPARED, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 
 def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node:
     optim, critic = recipe.settings.optim, objective.value_target is not None
     options = {**_cut(recipe), "updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
-               "wants": [q.LOGP.name, *_ordered(asked, CURRENT[1:])], "one_forward": False,
+               "wants": list(_of_current({q.LOGP.name, *asked})), "one_forward": False,
                "skip_zero_rows": False, "policy": moves(recipe), "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
     written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
@@ -212,14 +258,23 @@ def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node
 
 
 def _update_reads(objective: Objective, options: Mapping[str, Any]) -> tuple[str, ...]:
-    models = [WEIGHTS]
-    own = in_update(objective) - set(CURRENT) | {CORRECTION}
-    if q.KL_EXACT.name in options["wants"]:
-        models.append(REFERENCE_WEIGHTS)
+    models = [WEIGHTS, *_compared_with(options["wants"])]
+    own = in_update(objective) - set(options["wants"]) | {CORRECTION}
     if options["critic"]:
         models.append(CRITIC_WEIGHTS)
         own |= {VALUE_TARGET} if options["value_clip"] is None else {VALUE_TARGET, q.VALUE.name}
     return _reads(own, *models)
+
+
+def _late(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """What is carried on once the batch is trained, and the forward of the new policy that it reads."""
+    read = names(c.next for c in objective.state if c.late)
+    wants = _of_current(read)
+    if wants:
+        yield Node("logprob.after", "logprob", (TRAJECTORIES, WEIGHTS, *_compared_with(wants)), wants, "train",
+                   {**_cut(recipe), "policy": "current", "wants": list(wants)})
+    if read:
+        yield Node("carry", "carry", _reads(read), (), "control")
 
 
 def rewire(graph: Graph, objective: Objective) -> Graph:
@@ -239,7 +294,7 @@ def _after(recipe: Recipe) -> Iterator[Node]:
         tasks = [{"name": t.name, "samples": t.samples or evaluate.samples} for t in evaluate.tasks]
         yield Node("evaluate", "evaluate", (ROLLOUT_WEIGHTS,), ("evaluation",), "rollout",
                    {"every": evaluate.every, "problems": evaluate.problems, "tasks": tasks})
-    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": CHECKPOINT_EVERY})
+    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": recipe.settings.track.checkpoint_every})
 
 
 def _plain(value: Any) -> Any:

@@ -6,11 +6,11 @@ Everything here is an expression; nothing is computed. The same objective is pri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rldsl.algebra.expr import GROUP, RESPONSE, UPDATE, Const, Expr, absolute, gt, highest, total, where
+from rldsl.algebra.expr import GROUP, RESPONSE, UPDATE, Const, Expr, absolute, gt, highest, maximum, total, where
 from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.algebra.text import from_data, to_data
@@ -39,17 +39,20 @@ from rldsl.axes.base import (
     Veto,
     Wrapping,
 )
+from rldsl.axes.several import SetEstimator, SeveralAnswers
 from rldsl.axes.traits import CORRECTNESS
 
-from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum, feedback_nodes
+from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum, addends, feedback_nodes
 
 
 @dataclass(frozen=True)
 class Score:
-    """One feedback source: the variable `score.<label>` is what `scorer` returns."""
+    """One feedback source: the variable `score.<label>` is what `scorer` returns for a response, or for its answer
+    number `part` where a response holds several."""
 
     label: str
     scorer: Scorer
+    part: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,14 @@ class Named:
 
 @dataclass(frozen=True)
 class Carried:
-    """A number that a choice carries from batch to batch: its value before the first, and what becomes of it."""
+    """A number that a choice carries from batch to batch: its value before the first, and what becomes of it. What is
+    `late` is computed with the policy as it is once the batch is trained."""
 
     choice: str
     name: str
     initial: float
     next: Expr
+    late: bool = False
 
     @property
     def variable(self) -> str:
@@ -124,7 +129,7 @@ class Objective:
 
 def build(recipe: Recipe) -> Objective:
     """The objective of a typed recipe."""
-    labels = labelled(_choices(recipe.feedback, Source))
+    labels = _read_as(recipe)
     sources, shaping = _feedback(recipe.feedback, labels)
     vetoes = [n.choice.factor(_term(Node(n.choice.inner(), n.span), labels)) for n in _choices(recipe.feedback, Veto)]
     correct = _correct(recipe.feedback, labels)
@@ -133,7 +138,7 @@ def build(recipe: Recipe) -> Objective:
     ratio = recipe.ratio.choice.ratio()
     live, counted = _live(recipe), _counted(recipe)
     return Objective(
-        scores=tuple(Score(label, node.choice.scorer()) for node, label in labels),
+        scores=tuple(_scores(recipe)),
         sources=simplify(_product([*vetoes, sources])),
         correct=None if correct is None else simplify(_product([*vetoes, correct])),
         reward=simplify(SCORES + shaping), token_reward=simplify(_sum([LAST * REWARD, *_per_token(recipe.feedback)])),
@@ -163,24 +168,63 @@ def labelled(nodes: Sequence[Node]) -> list[tuple[Node, str]]:
     return out
 
 
-def _feedback(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[Expr, Expr]:
+Reading = list[tuple[Node, Expr]]
+"""Each source with what its score is read as."""
+
+
+def _answers(recipe: Recipe) -> int:
+    """Answers in a response."""
+    sampler = recipe.sampling[0].choice
+    return sampler.m if isinstance(sampler, SeveralAnswers) else 1
+
+
+def _scores(recipe: Recipe) -> Iterator[Score]:
+    number = _answers(recipe)
+    for node, label in labelled(_choices(recipe.feedback, Source)):
+        if number == 1:
+            yield Score(label, node.choice.scorer())
+        else:
+            yield from (Score(f"{label}.{j}", node.choice.scorer(), j) for j in range(number))
+
+
+def _read_as(recipe: Recipe) -> Reading:
+    """Each source as one number: the response's score, or that of the best of its answers."""
+    each = [_answer(recipe, j) for j in range(_answers(recipe))]
+    return [(first[0], _highest([e for _, e in (first, *others)])) for first, *others in zip(*each, strict=True)]
+
+
+def _answer(recipe: Recipe, number: int) -> Reading:
+    """Each source as its score of one answer."""
+    several = _answers(recipe) > 1
+    return [(node, score(f"{label}.{number}" if several else label))
+            for node, label in labelled(_choices(recipe.feedback, Source))]
+
+
+def _highest(scores: Sequence[Expr]) -> Expr:
+    out = scores[0]
+    for each in scores[1:]:
+        out = maximum(out, each)
+    return out
+
+
+def _feedback(f: Feedback, labels: Reading) -> tuple[Expr, Expr]:
     """The reward split into the part that reads scores and the part computed from the batch alone."""
-    parts = f.parts if isinstance(f, Sum) else (f,)
+    parts = addends(f)
     scored = [p for p in parts if _choices(p, Source)]
     return (_sum([_term(p, labels) for p in scored]),
             _sum([_term(p, labels) for p in parts if p not in scored]))
 
 
-def _term(f: Feedback, labels: list[tuple[Node, str]]) -> Expr:
+def _term(f: Feedback, labels: Reading) -> Expr:
     match f:
-        case Sum(parts):
+        case Sum(parts=parts):
             return _sum([_term(p, labels) for p in parts])
         case Product(parts):
             return _product([_term(p, labels) for p in parts])
         case Scaled(factor, part, _):
             return factor * _term(part, labels)
         case Node(choice=Source()):
-            return score(next(label for node, label in labels if node.choice is f.choice))
+            return next(read for node, read in labels if node.choice is f.choice)
         case Node(choice=Wrapping() as choice):
             return choice.around(_term(Node(choice.inner(), f.span), labels))
         case Node(choice=Shaping() as choice):
@@ -191,7 +235,7 @@ def _term(f: Feedback, labels: list[tuple[Node, str]]) -> Expr:
 def _per_token(f: Feedback, factor: float = 1.0) -> list[Expr]:
     """Every reward that is placed on tokens, with its weight."""
     match f:
-        case Sum(parts) | Product(parts):
+        case Sum(parts=parts) | Product(parts):
             return [e for part in parts for e in _per_token(part, factor)]
         case Scaled(own, part, _):
             return _per_token(part, factor * own)
@@ -202,17 +246,22 @@ def _per_token(f: Feedback, factor: float = 1.0) -> list[Expr]:
     return []
 
 
-def _correct(f: Feedback, labels: list[tuple[Node, str]]) -> Expr | None:
+def _correct(f: Feedback, labels: Reading) -> Expr | None:
     """The first source of correctness; what a veto looks for is none."""
     sought = [n.choice.inner() for n in _choices(f, Veto)]
-    return next((score(label) for node, label in labels
+    return next((read for node, read in labels
                  if CORRECTNESS in node.choice.gives and all(node.choice is not s for s in sought)), None)
 
 
-def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
-    estimator = recipe.advantage[0].choice
-    apart = isinstance(estimator, VectorEstimator)
-    advantage = estimator.combine(_parts(recipe.feedback, labels)) if apart else estimator.estimate()
+def _advantage(recipe: Recipe, labels: Reading) -> Expr:
+    match estimator := recipe.advantage[0].choice:
+        case SetEstimator():
+            each = (_answer(recipe, j) for j in range(_answers(recipe)))
+            advantage = estimator.combine_set(tuple(_parts(recipe.feedback, a) for a in each))
+        case VectorEstimator():
+            advantage = estimator.combine(_parts(recipe.feedback, labels))
+        case _:
+            advantage = estimator.estimate()
     for stage in recipe.advantage[1:]:
         advantage = stage.choice.transform(advantage)
     return advantage
@@ -220,12 +269,12 @@ def _advantage(recipe: Recipe, labels: list[tuple[Node, str]]) -> Expr:
 
 def reward_parts(recipe: Recipe) -> int:
     """How many terms of the reward are one number per response, each with a weight of its own."""
-    return len(_parts(recipe.feedback, labelled(_choices(recipe.feedback, Source))))
+    return len(_parts(recipe.feedback, _read_as(recipe)))
 
 
-def _parts(f: Feedback, labels: list[tuple[Node, str]]) -> tuple[tuple[float, Expr], ...]:
+def _parts(f: Feedback, labels: Reading) -> tuple[tuple[float, Expr], ...]:
     """The terms of the reward with their weights; a term that is no reward per response is none of them."""
-    parts = f.parts if isinstance(f, Sum) else (f,)
+    parts = addends(f)
     terms = [(t.factor, t.part) if isinstance(t, Scaled) else (1.0, t) for t in parts]
     scored = [(factor, simplify(_term(part, labels))) for factor, part in terms]
     return tuple((factor, e) for factor, e in scored if e != Const(0.0))
@@ -287,8 +336,8 @@ def _stateful(recipe: Recipe) -> list[tuple[Node, str]]:
 
 
 def _carried(node: Node, label: str) -> list[Carried]:
-    after = node.choice.next_state()
-    return [Carried(label, name, initial, simplify(_own_state(node, label, after[name])))
+    early, late = node.choice.next_state(), node.choice.state_after()
+    return [Carried(label, name, initial, simplify(_own_state(node, label, {**early, **late}[name])), name in late)
             for name, initial in node.choice.state.items()]
 
 
@@ -320,9 +369,10 @@ def from_json(data: dict[str, Any]) -> Objective:
                            if k not in (*named, "scores", "state", "missing")}
     for key in named:
         out[key] = tuple(Named(n, from_data(e), own) for n, e, own in data[key])
-    out["state"] = tuple(Carried(choice, name, initial, from_data(e)) for choice, name, initial, e in data["state"])
+    out["state"] = tuple(Carried(choice, name, initial, from_data(e), late)
+                         for choice, name, initial, e, late in data["state"])
     out["missing"] = data["missing"]
-    out["scores"] = tuple(Score(label, Scorer(fn, options)) for label, fn, options in data["scores"])
+    out["scores"] = tuple(Score(label, Scorer(fn, options), part) for label, fn, options, part in data["scores"])
     return Objective(**out)
 
 
@@ -334,8 +384,8 @@ def _encode(x: Any) -> Any:
             return to_data(x)
         case Named(name, expr, own):
             return [name, to_data(expr), own]
-        case Carried(choice, name, initial, after):
-            return [choice, name, initial, to_data(after)]
-        case Score(label, scorer):
-            return [label, scorer.function, scorer.options]
+        case Carried(choice, name, initial, after, late):
+            return [choice, name, initial, to_data(after), late]
+        case Score(label, scorer, part):
+            return [label, scorer.function, scorer.options, part]
     return [_encode(part) for part in x]

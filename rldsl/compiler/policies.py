@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rldsl.algebra import variables as q
+from rldsl.algebra.divergence import is_divergence, named
 from rldsl.algebra.expr import Expr
 
 from .graph import Graph
@@ -40,11 +41,18 @@ class Quantity:
 def quantities(recipe: Recipe, formula: Objective, before: Graph, after: Graph) -> Iterator[Quantity]:
     """Every log-prob, value, entropy or KL that a formula of the recipe reads."""
     said = dict(readings(formula))
-    for name in (*POLICIES, *OTHERS):
+    compared = sorted(filter(is_divergence, names(said.values())))
+    for name in (*POLICIES, *OTHERS, *compared):
         readers = tuple(what for what, e in said.items() if name in names([e]))
         if readers:
-            role = POLICIES[name][1] if name in POLICIES else OTHERS[name]
+            role = POLICIES[name][1] if name in POLICIES else OTHERS.get(name) or _divergence(name)
             yield Quantity(name, role, _versions(name, recipe), _computed(name, before, after), readers)
+
+
+def _divergence(name: str) -> str:
+    spec = named(name)
+    over = "the vocabulary" if spec.top is None else f"the teacher's {spec.top} most likely tokens"
+    return f"{spec.kind} between the current policy and the teacher, over {over}"
 
 
 def readings(o: Objective) -> Iterator[tuple[str, Expr]]:

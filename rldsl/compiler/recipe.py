@@ -41,7 +41,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Sum:
+    """Terms that are added; `apart` is a vector `[a, b]`, whose components the advantage has to see apart."""
+
     parts: tuple[Feedback, ...]
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,23 @@ def feedback_nodes(f: Feedback) -> Iterator[Node]:
             yield f
             if isinstance(choice, Wrapping):
                 yield Node(choice.inner(), f.span)
-        case Sum(parts) | Product(parts):
+        case Sum(parts=parts) | Product(parts):
             for part in parts:
                 yield from feedback_nodes(part)
         case Scaled(_, part, _):
             yield from feedback_nodes(part)
+
+
+def addends(f: Feedback) -> tuple[Feedback, ...]:
+    """The terms of a sum or the components of a vector, and what is added to it; of anything else itself."""
+    return tuple(x for part in f.parts for x in addends(part)) if isinstance(f, Sum) else (f,)
+
+
+def vector(f: Feedback) -> tuple[Feedback, ...]:
+    """The components of the vector that the feedback is, or nothing."""
+    if not isinstance(f, Sum):
+        return ()
+    return f.parts if f.apart else next((found for part in f.parts if (found := vector(part))), ())
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class Recipe:
     `settings` is the typed `Settings` of rldsl.compiler.settings; `axis_spans` is where each axis was written;
     `origins` maps a dotted path ("gate.high", "model.policy") to its history, oldest first; `lets` maps each place
     where a constant was used to the place of its `let`; `layers` is what was laid on one another, oldest first, as
-    (how, recipe) of its origins.
+    (how, recipe) of its origins; `unused` are the constants of its file that nothing mentions, with their places.
     """
 
     name: str
@@ -103,6 +118,7 @@ class Recipe:
     origins: Mapping[str, tuple[Origin, ...]]
     lets: Mapping[Span, Span] = field(default_factory=dict)
     layers: tuple[tuple[str, str], ...] = ()
+    unused: Mapping[str, Span] = field(default_factory=dict)
 
     def where(self, path: str) -> Span:
         """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
+from rldsl.axes.detect import Detector
 from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
 from rldsl.diagnostics import Diagnostic, Span, at
 
@@ -67,6 +68,9 @@ class Model:
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
     teachers: Annotated[tuple[str, ...], FromStage("policy", "teachers", resets=("model.teacher_warm_start",))] = ()
     """Models whose log-probs are learned from, with the policy's own tokenizer."""
+    teaching: Literal["mean"] | str | None = None
+    """Which of several teachers scores a response: `mean` is all of them, their log-probs and divergences averaged; a
+    text is the column of the data that names one of `teachers` in each row."""
     teacher_warm_start: Natural = 0
     """Steps of the same supervised training for each teacher: a toy teacher has to learn before it can teach."""
 
@@ -101,12 +105,12 @@ class Optim:
 
 @dataclass(frozen=True)
 class Critic:
-    """The value model, for estimators that read one. Without its own optimizer it uses the policy's."""
+    """The value model, for estimators that read one: a copy of the policy with a new head. Without its own optimizer
+    it uses the policy's."""
 
     optimizer: Annotated[Optimizer | None, Bare()] = None
-    init: Literal["policy"] = "policy"
     start: Annotated[str | None, FromStage("critic", "critic", hidden=True)] = None
-    """The stage whose final critic it begins with; none: as `init` says."""
+    """The stage whose final critic it begins with; none: a copy of the policy."""
     warmup_steps: Natural = 0  # batches that train the critic alone
     updates_per_actor: Count = 1
     value_clip: Positive | None = None
@@ -139,10 +143,22 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Track:
-    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
+    """What is kept of a run, and where. `mlflow: none` keeps the local journal only; the experiment defaults to the
+    recipe's name. `traces` is how many responses are written down to be read, after the first batch, every so many,
+    and the last."""
 
     mlflow: str | None = "sqlite:///mlflow.db"
     experiment: str | None = None
+    checkpoint_every: Batches = 10  # the last batch always has one
+    traces: Count | None = 4
+    traces_every: Batches = 20
+
+
+@dataclass(frozen=True)
+class Health:
+    """Signs of ill health to watch for. A detector that is not written here watches with its own thresholds."""
+
+    detectors: Annotated[tuple[Detector, ...], Bare()] = ()
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
@@ -192,6 +208,7 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     evaluate: Evaluate = field(default_factory=Evaluate)
     track: Track = field(default_factory=Track)
+    health: Health = field(default_factory=Health)
     cluster: Cluster = field(default_factory=Cluster)
     evidence: Evidence = field(default_factory=Evidence)
     feedback: Scoring = field(default_factory=Scoring)

@@ -59,6 +59,8 @@ def show_feedback(f: Feedback) -> str:
     match f:
         case Node(choice):
             return show(choice)
+        case Sum(parts, apart=True):
+            return f"[{', '.join(show_feedback(p) for p in parts)}]"
         case Sum(parts):
             return " + ".join(show_feedback(p) for p in parts)
         case Product(parts):
@@ -69,7 +71,7 @@ def show_feedback(f: Feedback) -> str:
 
 
 def _bracket(f: Feedback) -> str:
-    return f"({show_feedback(f)})" if isinstance(f, Sum) else show_feedback(f)
+    return f"({show_feedback(f)})" if isinstance(f, Sum) and not f.apart else show_feedback(f)
 
 
 def default_text(cls: type, field: str) -> str | None:
@@ -83,6 +85,8 @@ def show_data(data: Any) -> str:
     match data:
         case {"sum": parts}:
             return " + ".join(show_data(p) for p in parts)
+        case {"vector": parts}:
+            return f"[{', '.join(show_data(p) for p in parts)}]"
         case {"product": parts}:
             return " * ".join(f"({show_data(p)})" if "sum" in p else show_data(p) for p in parts)
         case {"scale": factor, "of": part}:

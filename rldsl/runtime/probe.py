@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.algebra.expr import GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
 from rldsl.algebra.grain import variables
@@ -17,12 +18,12 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
-from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
-from .settle import carry, rewards, settle, weigh, with_state
+from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, odd, read_batch
+from .settle import carry, merged, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
 
-MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("turns", "states"), STEP: ("steps",), SEGMENT: ("segments",)}
+MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("states",), STEP: ("steps",), SEGMENT: ("segments",)}
 """The labels that divide a batch into the units of a grain."""
 
 
@@ -40,7 +41,8 @@ def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
     total = sum(v for k, v in terms.items() if k != "value")
     rows = _responses(objective, len(batch.rows()), given, update)
     shown = {"pairs": _by_pair(rows)} if batch.pairs else {"responses": rows}
-    state = {"state": carry(objective, settled.statistics)} if objective.state else {}
+    after = merged(carry(objective, settled.statistics), carry(objective, update, late=True))
+    state = {"state": after} if objective.state else {}
     return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings),
             **shown, **state}
 
@@ -52,6 +54,8 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
                if all(getattr(r, name) is not None for r in rows)}
     columns |= {name: Value(RESPONSE, [float(getattr(r, name)) for r in rows]) for name in PER_RESPONSE
                 if all(getattr(r, name) is not None for r in rows)}
+    columns |= {name: Value(TOKEN, [x for r in rows for x in r.divergences[name]]) for name in
+                filter(is_divergence, objective.reads()) if all(name in (r.divergences or {}) for r in rows)}
     scores = [r.reward if r.reward is not None else 0.0 for r in rows]
     columns["scores"] = Value(RESPONSE, scores)
     correct = [s if r.correct is None else r.correct for s, r in zip(scores, rows, strict=True)]
@@ -86,12 +90,25 @@ def _require(objective: Objective, batch: BatchFile, path: str) -> None:
     problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
                    fix=f"give `{name}`, one {'number' if name in PER_RESPONSE else 'entry per action token'}")
                 for name in wanted for i, r in enumerate(rows) if getattr(r, name) is None]
-    problems += _scores(objective, batch, path)
+    problems += [*_divergences(reads, batch, path), *_scores(objective, batch, path)]
     known = {(c.choice, c.name) for c in objective.state}
     problems += [at("RL205", f"{path}: nothing carries the state `{choice}.{name}`", None, fix="leave it out")
                  for choice, names in batch.state.items() for name in names if (choice, name) not in known]
     if problems:
         raise RecipeError(problems)
+
+
+def _divergences(reads: frozenset[str], batch: BatchFile, path: str) -> Iterator[Diagnostic]:
+    """`divergences` must name those that formulas read, and all of them."""
+    read = set(filter(is_divergence, reads))
+    for i, r in enumerate(batch.rows()):
+        given = set(r.divergences or {})
+        for name in sorted(given - read):
+            yield at("RL205", f"{path}: `{batch.place(i)}.divergences.{name}`: the recipe's objective reads no such "
+                     "divergence", None, fix=f"it reads {', '.join(sorted(read)) or 'none'}")
+        for name in sorted(read - given):
+            yield at("RL205", f"{path}: `{batch.place(i)}.divergences.{name}` is missing; the recipe's objective reads "
+                     "it", None, fix="give it, one number per action token")
 
 
 def _scores(objective: Objective, batch: BatchFile, path: str) -> Iterator[Diagnostic]:
@@ -152,8 +169,6 @@ def _by_pair(rows: list[dict]) -> list[dict]:
 
 
 def _warnings(batch: BatchFile, siblings: int | None) -> list[str]:
-    if siblings is None:
-        return []
-    sizes = Counter(r.prompt for r in batch.responses)
-    return [f"prompt {p!r} has {n} responses where the recipe samples {siblings}" for p, n in sizes.items()
-            if n != siblings]
+    sizes = Counter(r.prompt for r in batch.responses) if siblings is not None else {}
+    return [*odd(batch), *(f"prompt {p!r} has {n} responses where the recipe samples {siblings}"
+                           for p, n in sizes.items() if n != siblings)]

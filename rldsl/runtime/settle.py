@@ -57,11 +57,23 @@ def with_state(objective: Objective, batch: Batch, carried: Mapping[str, Mapping
         carried.get(c.choice, {}).get(c.name, c.initial)])) for c in objective.state})
 
 
-def carry(objective: Objective, statistics: Batch) -> dict[str, dict[str, float]]:
-    """{choice: {name: number}} of what is carried to the next batch; `statistics` as `settle` gives it."""
+def carry(objective: Objective, statistics: Batch, *, late: bool = False) -> dict[str, dict[str, float]]:
+    """{choice: {name: number}} of what is carried to the next batch; `statistics` as `settle` gives it. What is `late`
+    is read off the trained batch."""
     out: dict[str, dict[str, float]] = {}
     for c in objective.state:
+        if c.late != late:
+            continue
         out.setdefault(c.choice, {})[c.name] = statistics.math.numbers(statistics.value(c.next, UPDATE).data)[0]
+    return out
+
+
+def merged(*carried: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The numbers of several `carry`s together, the later ones deciding."""
+    out: dict[str, dict[str, float]] = {}
+    for each in carried:
+        for choice, numbers in each.items():
+            out.setdefault(choice, {}).update(numbers)
     return out
 
 

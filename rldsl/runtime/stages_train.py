@@ -6,22 +6,26 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
-from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
+from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import ADVANTAGE, CORRECTION, MC_VALUE, REWARD, TOKEN_REWARD, WEIGHT
 from rldsl.compiler.graph import VALUE_TARGET, Node
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
 from .errors import RunError
+from .information import information
 from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
-from .settle import carry, settle, weigh, with_state
+from .settle import carry, merged, settle, weigh, with_state
 from .stages_data import cutting
+from .structure import State, steps_of
 from .work import LEFT, RESPONSES, TRAINED, Work
 
 CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
@@ -37,14 +41,20 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     table = with_state(run.objective, work.table, run.progress.carried)
     if work.baseline is not None:
         table = table.with_columns(greedy_reward=_greedy_reward(run, work.baseline, table))
+    if work.probes is not None:
+        table = table.with_columns(**{MC_VALUE.name: _continued_value(run, work, table)})
     settled = settle(run.objective, table)
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = whole_pairs(run.objective, settled.batch), settled.statistics
-    run.progress.carried = carry(run.objective, settled.statistics)
+    run.progress.carried = merged(run.progress.carried, carry(run.objective, settled.statistics))
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
-    for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
+    rewarded = ADVANTAGE in variables(run.objective.policy)
+    seen = observe(settled.statistics, run.graph.of("sample")[0].options["siblings"], rewarded)
+    rows = [work.trajectories[i].tokens for i in settled.statistics.rows]
+    told = information(settled.statistics.groups, rows, f"{run.settings.seed}/{work.batch}")
+    for name, number in (seen | ({} if told is None else {"prompts/information": told})).items():
         work.tally.add(name, number)
 
 
@@ -62,6 +72,22 @@ def _greedy_reward(run: Run, baseline: Work, table: Batch) -> Value:
     rewards = table.math.numbers(compared.value(run.objective.reward, RESPONSE).data)
     of = dict(zip(compared.groups, rewards, strict=True))
     return Value(RESPONSE, table.math.column([of[g] for g in table.groups]))
+
+
+def _continued_value(run: Run, work: Work, table: Batch) -> Value:
+    """At each token the mean reward, shaping included, of the continuations from where its step begins."""
+    probes = work.probes
+    compared = with_state(run.objective, probes.table, run.progress.carried)
+    rewards = table.math.numbers(compared.value(run.objective.reward, RESPONSE).data)
+    found: dict[State, list[float]] = {}
+    for i, reward in zip(compared.rows, rewards, strict=True):
+        for state in probes.states[probes.trajectories[i].key]:
+            found.setdefault(state, []).append(reward)
+    numbers = []
+    for i, labels in zip(table.rows, steps_of(table.extra), strict=True):
+        values = [fmean(found[*work.trajectories[i].key, k]) for k in range(len(dict.fromkeys(labels)))]
+        numbers += [values[k] for k in labels]
+    return Value(TOKEN, table.math.column(numbers))
 
 
 def require_finite(batch: Batch, work: Work, stage: str) -> None:
@@ -110,6 +136,13 @@ def update(run: Run, work: Work, node: Node) -> None:
         work.tally.add(LOSS.name, -sum(terms))
     work.fates |= dict.fromkeys(groups, TRAINED)
     work.tally.add("lr", run.settings.lr * factor if policy else 0.0)
+
+
+def carry_on(run: Run, work: Work, node: Node) -> None:
+    """What the trained batch decides about the next one; without a trained response everything stays."""
+    if work.groups():
+        after = carry(run.objective, with_state(run.objective, work.table, run.progress.carried), late=True)
+        run.progress.carried = merged(run.progress.carried, after)
 
 
 def update_options(node: Node) -> UpdateOptions:

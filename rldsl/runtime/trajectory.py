@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -52,7 +53,8 @@ class Trajectory:
     end-of-sequence token is the last of `tokens` and is trained. `text` is the decoded response without it.
     `verdict` is what a data set says of a response that it holds: 1 for a good one, 0 for a bad one; nobody sampled
     such a response, and its `logps` mean nothing. `candidates` are, per token, the ids that truncation left to choose
-    from; empty where nobody asked for them.
+    from; empty where nobody asked for them. `routes` are the experts that were chosen, by computed token (prompt and
+    response without its last one), layer and place; empty where nobody asked for them.
     """
 
     group: int
@@ -66,11 +68,17 @@ class Trajectory:
     text: str
     verdict: int | None = None
     candidates: tuple[tuple[int, ...], ...] = ()
+    routes: Sequence[Sequence[Sequence[int]]] = ()
 
     def __post_init__(self) -> None:
         if not len(self.tokens) == len(self.logps) == len(self.versions):
             raise ValueError(f"trajectory {self.group}.{self.sibling}: {len(self.tokens)} tokens, "
                              f"{len(self.logps)} log-probs, {len(self.versions)} versions")
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Its group and sibling: one response of a run."""
+        return self.group, self.sibling
 
     @property
     def truncated(self) -> bool:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from .batch import Batch, join
 from .ledger import Draw
 from .prompts import Problem
+from .structure import Key, State
 from .tally import Tally
 from .trajectory import Trajectory
 
 SAMPLED, TRAINED, FILTERED, UNSCORED, LEFT = "sampled", "trained", "filtered", "unscored", "left"
+RETIRED = "retired"
 """What can become of a prompt: it was sampled and nothing more; it reached an update; a group filter dropped it; no
-response had a score; every response was dropped by a choice."""
+response had a score; every response was dropped by a choice; every response was given up while it was written."""
 
 RESPONSES = "responses"
 """The count of sampled responses, in `Work.counts`; the other counts are reported under their own names."""
@@ -27,8 +29,9 @@ class Work:
     """What the nodes of the graph read and write for one batch.
 
     `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
-    table that advantages were taken over. `baseline` holds the greedy responses that rewards are compared with, where
-    there are any. Keys of `draws`, `problems` and `fates` are group numbers.
+    table that advantages were taken over. `baseline` holds the greedy responses that rewards are compared with, and
+    `probes` continuations that are only scored, where there are any; `states` says what each of these continues. Keys
+    of `draws`, `problems` and `fates` are group numbers.
     """
 
     batch: int
@@ -37,6 +40,8 @@ class Work:
     table: Batch | None = None
     statistics: Batch | None = None
     baseline: Work | None = None
+    probes: Work | None = None
+    states: dict[Key, tuple[State, ...]] = field(default_factory=dict)
     draws: dict[int, Draw] = field(default_factory=dict)
     problems: dict[int, Problem] = field(default_factory=dict)
     fates: dict[int, str] = field(default_factory=dict)
@@ -57,17 +62,30 @@ class Work:
         here = set(self.groups())
         self.fates |= {g: fate for g in before if g not in here}
 
-    def include(self, other: Work) -> None:
-        """Adds another round of the same batch."""
-        moved = [len(self.trajectories) + i for i in other.table.rows]
-        self.trajectories = self.trajectories + other.trajectories
-        if self.table is None or not self.table.lengths:
-            self.table = replace(other.table, rows=tuple(moved))
-        elif moved:
-            self.table = join([self.table, other.table], [*self.table.rows, *moved])
+    def include(self, *others: Work) -> None:
+        """Adds other rounds of the same batch, or groups that were answered one by one."""
+        trajectories, rows = list(self.trajectories), list(self.table.rows) if self.table is not None else []
+        tables = [self.table] if rows else []
+        for other in others:
+            moved = [len(trajectories) + i for i in other.table.rows]
+            tables += [other.table] if moved else []
+            trajectories += other.trajectories
+            rows += moved
+            self._add(other)
+        self.trajectories = trajectories
+        if tables:
+            self.table = join(tables, rows) if len(tables) > 1 else replace(tables[0], rows=tuple(rows))
+        elif others:
+            self.table = replace(others[-1].table, rows=())
+
+    def _add(self, other: Work) -> None:
         if other.baseline is not None:
             self.baseline = self.baseline or Work(self.batch)
             self.baseline.include(other.baseline)
+        if other.probes is not None:
+            self.probes = self.probes or Work(self.batch)
+            self.probes.include(other.probes)
+        self.states |= other.states
         self.draws |= other.draws
         self.problems |= other.problems
         self.fates |= other.fates

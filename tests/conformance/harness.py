@@ -8,9 +8,12 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import PAIR
 from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice, Example
+from rldsl.axes.detect import Detector
+from rldsl.axes.parameters import Support
 from rldsl.compiler.objective import Objective, build
 from rldsl.compiler.recipe import Node, Recipe, Sum
 from rldsl.diagnostics import Span
@@ -57,8 +60,9 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 
 def in_objective(axis: str, name: str) -> bool:
-    """Whether a choice shows in the objective: schedules, placements and optimizers do not."""
-    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer, base.Decay))
+    """Whether a choice shows in the objective: schedules, placements, optimizers and detectors do not."""
+    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency, Support, Detector)
+    return not issubclass(discover.find(axis, name), apart)
 
 
 OBJECTIVE_CHOICES = [(axis, name) for axis, name in CHOICES if in_objective(axis, name)]
@@ -83,6 +87,9 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
                     "kl_exact": [draw.random() for _ in range(n)],
                     "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
+                    "mc_values": [draw.random() for _ in range(n)],
+                    "invalid": [int(draw.random() < 0.3) for _ in range(n)],
+                    "succeeded": [int(draw.random() < 0.3) for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
                     "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,
                     "mismatched": draw.uniform(-1, 1), "turns": [t // 2 for t in range(n)],
@@ -94,8 +101,12 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
 
 def batch_file(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> BatchFile:
     """These responses as the BATCH.json that the objective takes: pairs or responses, with its own scores."""
-    labels = {s.label for s in objective.scores}
-    responses = [r | {"scores": {k: v for k, v in r["scores"].items() if k in labels}} if "scores" in r else r
+    labels, compared = {s.label for s in objective.scores}, sorted(filter(is_divergence, objective.reads()))
+    responses = [{**r, "divergences": {name: [abs(x) / (k + 1) for x in r["logp_current"]]
+                                       for k, name in enumerate(compared)} | r.get("divergences", {})}
+                 for r in responses]
+    responses = [r | {"scores": {k: r["scores"].get(k, r["scores"].get(k[:-2], 0.0) / (1 + int(k[-1:].isdigit())))
+                                 for k in labels}} if "scores" in r else r
                  for r in responses]
     file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
     return read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json")

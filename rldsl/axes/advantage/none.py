@@ -1,7 +1,9 @@
-"""No advantage: the loss compares the two responses of a pair, and no reward is turned into a coefficient.
+"""No advantage: no reward is turned into a coefficient.
 
-Differs from `monte_carlo`: for preference losses only, which read who was preferred and nothing else.
-Source: DPO (arXiv:2305.18290), section 4: the loss has no reward and no baseline.
+Differs from `monte_carlo`: for losses that have a signal of their own and read no advantage, such as a preference, a
+teacher, or the imitation of correct responses alone.
+Source: DPO (arXiv:2305.18290), section 4, and GKD (arXiv:2306.13649), equation 1: neither loss has a reward or a
+baseline.
 """
 
 from __future__ import annotations
@@ -9,12 +11,9 @@ from __future__ import annotations
 from rldsl.algebra.expr import Const, Expr
 from rldsl.axes.base import Estimator
 from rldsl.axes.choice import Example, rewards
-from rldsl.axes.traits import COMPARES
 
 
 class NoAdvantage(Estimator):
-    needs = {COMPARES}
-
     def estimate(self) -> Expr:
         return Const(0.0)
 

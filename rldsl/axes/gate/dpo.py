@@ -12,13 +12,13 @@ from rldsl.algebra.expr import RESPONSE, Expr, total
 from rldsl.algebra.variables import LOGP, LOGP_REF
 from rldsl.axes.base import Gate, log_sigmoid, margin
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import Positive
 
 
 class Dpo(Gate):
     positional = 1
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     beta: Positive = 0.1  # how far from the reference a preference may lead
 
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:

@@ -14,13 +14,13 @@ from rldsl.algebra.expr import RESPONSE, Expr, mean, total
 from rldsl.algebra.variables import LOGP, LOGP_REF
 from rldsl.axes.base import Gate, margin
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import Positive
 
 
 class Ipo(Gate):
     positional = 1
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     tau: Positive = 0.1  # the margin is led to 1/(2τ)
     length: Literal["mean", "sum"] = "mean"  # of the log-ratios in a response
 

@@ -13,13 +13,13 @@ from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, gt, maximum, mean, sigmoi
 from rldsl.algebra.variables import CHOSEN, LOGP, LOGP_REF, MISMATCHED
 from rldsl.axes.base import Gate
 from rldsl.axes.choice import Example, one_token
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import NonNegative, Positive
 
 
 class Kto(Gate):
     positional = 1
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     beta: Positive = 0.1  # how far from the reference a judgement may lead
     desirable: NonNegative = 1.0  # weight of good responses
     undesirable: NonNegative = 1.0  # weight of bad responses

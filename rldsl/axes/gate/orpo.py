@@ -13,13 +13,13 @@ from rldsl.algebra.expr import RESPONSE, UPDATE, Expr, exp, log, maximum, mean, 
 from rldsl.algebra.variables import CHOSEN, LENGTH, RESPONSES
 from rldsl.axes.base import Gate, log_sigmoid, margin
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import Positive
 
 
 class Orpo(Gate):
     positional = 1
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     lambda_: Positive = 0.1  # weight of the odds ratio
 
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:

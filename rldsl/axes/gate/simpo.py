@@ -10,13 +10,13 @@ from __future__ import annotations
 from rldsl.algebra.expr import RESPONSE, Expr, mean
 from rldsl.axes.base import Gate, log_sigmoid, margin
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import NonNegative, Positive
 
 
 class Simpo(Gate):
     positional = 2
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     beta: Positive  # scale of the mean log-likelihoods
     gamma: NonNegative  # margin that is wanted between the two
 

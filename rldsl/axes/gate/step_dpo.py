@@ -14,13 +14,13 @@ from rldsl.algebra.units import is_last
 from rldsl.algebra.variables import LAST, LOGP, LOGP_REF
 from rldsl.axes.base import Gate, log_sigmoid, margin
 from rldsl.axes.choice import Example
-from rldsl.axes.traits import COMPARES, RESPONSE_TERM
+from rldsl.axes.traits import COMPARES, OWN_SIGNAL, RESPONSE_TERM
 from rldsl.axes.types import Positive
 
 
 class StepDpo(Gate):
     positional = 1
-    gives = {RESPONSE_TERM, COMPARES}
+    gives = {RESPONSE_TERM, COMPARES, OWN_SIGNAL}
     beta: Positive  # how far from the reference a preference may lead
 
     def term(self, r: Expr | None, advantage: Expr, logp: Expr) -> Expr:

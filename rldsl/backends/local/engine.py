@@ -20,6 +20,7 @@ from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 from .forward import Critic, forward, values
 from .model import Policy
 from .sampler import sample
+from .teachers import Teachers, weighted
 from .terms import prepare
 from .train_critic import CriticTrainer, critic_step
 from .train_optimizer import OptimizerSpec, Stepper
@@ -33,38 +34,51 @@ LOGP = "logp_current"
 class LocalEngine:
     """Implements `rldsl.runtime.protocols` RolloutEngine and TrainEngine in one process.
 
-    `reference` builds the frozen reference policy on first use; recipes without one never call it. `teacher` is the
-    policy that the student learns from.
+    `reference` builds the frozen reference policy on first use; recipes without one never call it. `teachers` are the
+    policies that the student learns from.
     """
 
     def __init__(self, policy: Policy, objective: Objective, sampling: SamplingOptions, optimizer: OptimizerSpec, *,
                  seed: int, critic: tuple[OptimizerSpec, int] | None = None,
-                 reference: Callable[[], Policy] | None = None, teacher: Policy | None = None):
+                 reference: Callable[[], Policy] | None = None, teachers: Teachers | None = None):
         self.policy, self.sampling, self.seed = policy, sampling, seed
         self.version = 0
         self.math = TorchMath(policy.device)
-        self._load_reference, self._reference, self._teacher = reference, None, teacher
-        self._trainer = PolicyTrainer(policy, Stepper(policy, optimizer), prepare(objective), sampling, self.math)
+        self._load_reference, self._reference, self._teachers = reference, None, teachers
+        self._trainer = PolicyTrainer(policy, Stepper(policy, optimizer), prepare(objective), sampling, self.math,
+                                      teachers)
         self._critic = None
         if critic is not None:
             model = Critic(policy)
             self._critic = CriticTrainer(model, Stepper(model, critic[0]), critic[1])
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
-               greedy: bool = False) -> list[Trajectory]:
+               greedy: bool = False, policy: str = "current") -> list[Trajectory]:
         """See RolloutEngine."""
-        return sample(self.policy, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
+        who = self._teachers.models[0] if policy == "teacher" else self.policy
+        return sample(who, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, Tensor]:
         """See TrainEngine. Before an update, `old` is the current policy."""
-        who = self.reference() if policy == "ref" else self._teacher if policy == "teacher" else self.policy
+        if policy == "teacher":
+            return {name: self.math.column(self._taught(rows, cutting)) for name in wants}
+        who = self.reference() if policy == "ref" else self.policy
         asked = {name: name if policy == "current" else LOGP for name in wants}
         other = self.reference() if "kl_exact" in asked.values() else None
         found = measured(rows, cutting, lambda piece: forward(
-            who, piece, frozenset(asked.values()), self.sampling, grad=False, reference=other,
+            who, piece, frozenset(asked.values()), self.sampling, grad=False, reference=other, teachers=self._teachers,
             share_prompts=cutting.share_prompts))
         return {name: self.math.column(found[quantity]) for name, quantity in asked.items()}
+
+    def _taught(self, rows: Sequence[Trajectory], cutting: Cutting) -> Tensor:
+        """The teachers' log-prob of each action token."""
+        def scored(teacher: Policy, mine: list[Trajectory], tokens: Tensor) -> Tensor:
+            return forward(teacher, mine, frozenset({LOGP}), self.sampling, grad=False,
+                           share_prompts=cutting.share_prompts)[LOGP]
+
+        return measured(rows, cutting, lambda piece: {LOGP: weighted(
+            self._teachers, piece, scored, self.policy.device)})[LOGP]
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Tensor:
         """See TrainEngine."""
@@ -91,6 +105,14 @@ class LocalEngine:
     def critic(self) -> Critic:
         """The critic of a recipe that trains one."""
         return self._critic.critic
+
+    def export(self) -> dict[str, Tensor]:
+        """See TrainEngine."""
+        return {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
+
+    def forget(self) -> None:
+        """See TrainEngine."""
+        self._trainer.stepper.begin()
 
     def reference(self) -> Policy:
         """The frozen reference policy."""

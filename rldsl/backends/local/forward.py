@@ -1,4 +1,4 @@
-"""Quantities of recorded rows under a policy: log-probs, entropy, exact KL, and a critic's values."""
+"""Quantities of recorded rows under a policy: log-probs, entropy, exact KL, divergences, and a critic's values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from rldsl.algebra.divergence import is_divergence
+
 from ...runtime.trajectory import SamplingOptions, Trajectory
 from .attention import grouped_attention
 from .layout import Layout, lay_out, micro_batches
@@ -14,6 +16,7 @@ from .logprob import token_statistics
 from .model import Policy, Trunk, Weights, hidden_states
 from .ragged import gather_rows
 from .rotary import rotation
+from .teachers import Teachers, divergences
 
 QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact"})
 
@@ -31,22 +34,28 @@ class Critic(Trunk):
 
 def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], options: SamplingOptions, *,
             grad: bool, micro_tokens: int | None = None, reference: Policy | None = None,
-            share_prompts: bool = True) -> dict[str, Tensor]:
+            teachers: Teachers | None = None, share_prompts: bool = True) -> dict[str, Tensor]:
     """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
 
-    `want` ⊆ {"logp_current", "entropy", "kl_exact"}; "kl_exact" needs `reference`. Nats. Where `options`
-    holds top_k or top_p, all are of the truncated distribution; of rows that record their candidates, over those. No
-    result depends on `micro_tokens` or `share_prompts`.
+    `want` ⊆ {"logp_current", "entropy", "kl_exact"} and divergences; "kl_exact" needs `reference`, divergences need
+    `teachers`. Nats. Where `options` holds top_k or top_p, all are of the truncated distribution; of rows that record
+    their candidates, over those. No result depends on `micro_tokens` or `share_prompts`.
     """
-    if unknown := want - QUANTITIES:
+    compared = sorted(filter(is_divergence, want))
+    if unknown := want - QUANTITIES - set(compared):
         raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")
     if "kl_exact" in want and reference is None:
         raise ValueError("kl_exact needs a reference policy")
+    if compared and teachers is None:
+        raise ValueError("a divergence needs teachers")
     with torch.set_grad_enabled(grad):
         weights = policy.weights()
         others = reference.weights() if "kl_exact" in want else None
 
-        def measure(layout: Layout) -> list[Tensor]:
+        def alone(model: Policy, mine: Sequence[Trajectory]) -> Tensor:
+            return _states(model, model.weights(), lay_out(mine, policy.device, share_prompts))
+
+        def measure(layout: Layout, piece: Sequence[Trajectory]) -> list[Tensor]:
             states = _states(policy, weights, layout)
             reference_states = None
             if others is not None:
@@ -55,6 +64,8 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
             found = token_statistics(states, weights.head, layout.targets, options, candidates=layout.candidates,
                                      entropy="entropy" in want, reference=reference_states)
             named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
+            if compared:
+                named |= divergences(teachers, compared, piece, states, weights, layout, options, alone)
             return [named[name] for name in sorted(want)]
 
         found = _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure)
@@ -67,7 +78,7 @@ def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
     with torch.set_grad_enabled(grad):
         weights = critic.weights()
         return _each(critic.device, rows, micro_tokens, share_prompts, 1,
-                     lambda layout: [_states(critic, weights, layout).float() @ critic.value])[0]
+                     lambda layout, _: [_states(critic, weights, layout).float() @ critic.value])[0]
 
 
 def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
@@ -78,10 +89,11 @@ def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
 
 
 def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | None, share: bool, count: int,
-          measure: Callable[[Layout], list[Tensor]]) -> list[Tensor]:
+          measure: Callable[[Layout, Sequence[Trajectory]], list[Tensor]]) -> list[Tensor]:
     """`measure` over every micro-batch, its flat results put back into the order of `rows`."""
     pieces = micro_batches(rows, micro_tokens)
-    found = [measure(lay_out([rows[index] for index in piece], device, share)) for piece in pieces]
+    parts = [[rows[index] for index in piece] for piece in pieces]
+    found = [measure(lay_out(part, device, share), part) for part in parts]
     if not found:
         return [torch.zeros(0, device=device) for _ in range(count)]
     if len(pieces) == 1:

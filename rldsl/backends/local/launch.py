@@ -14,27 +14,37 @@ import torch
 
 from rldsl.axes.base import Optimizer
 from rldsl.compiler.canonical import from_canonical
-from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
+from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import Track
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
+from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
+from rldsl.runtime.traces import Tracing
+from rldsl.runtime.usage import Usage
 
-from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
+from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
+from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
+from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
+from .teachers import Teachers
+from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
@@ -48,7 +58,7 @@ class Roles:
     """The frozen policies beside the trained one. Without a reference of its own, the run's beginning is one."""
 
     reference: Policy | None
-    teacher: Policy | None
+    teachers: Teachers | None
 
 
 @contextmanager
@@ -72,19 +82,21 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, folder, policy),
-                  _teacher(plan, recipe, root, folder, model, observe))
+                  load_teachers(plan, recipe, root, folder, model, data, observe))
     engine = _engine(plan, recipe, model, folder, roles)
     if settings.critic.start is not None and found is None:
         take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
-    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
-    with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+    progress = Progress(Ledger(len(data), plan.seed))
+    with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
+                  data, held_out, pool.score, journal, progress, observe, fresh=found is None,
+                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer),
+                  usage=Usage(device_use))
         if resume:
-            _restore(run, engine, found)
+            restore(run, engine, found)
         else:
-            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
+            tell_dropped(run, settings.data.train, prompt_limit(recipe, model))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
@@ -94,7 +106,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
     with open(folder / LOCK, "w") as file:
         try:
@@ -104,20 +116,6 @@ def _alone(folder: Path) -> Iterator[None]:
                                       why="two writers would mix their journals and checkpoints",
                                       fix="wait for it, or end it first")) from None
         yield
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement, *recipe.distribution) if (told := apart(node.choice))]
-    if recipe.settings.cluster.where != "local":
-        needs.append("its cluster block asks for several machines")
-    if len(recipe.settings.model.teachers) > 1:
-        needs.append(f"it names {len(recipe.settings.model.teachers)} teachers")
-    if needs:
-        raise RecipeError([Diagnostic(
-            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights and at most one teacher",
-            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
@@ -138,26 +136,7 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _teacher(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, observe: Observe) -> Policy | None:
-    """The frozen teacher, where a formula reads one. RL321 where its tokens are not the policy's."""
-    if not plan.graph.readers(TEACHER_WEIGHTS):
-        return None
-    settings = recipe.settings.model
-    observe("doing", {"node": "load the teacher", "batch": 0})
-    teacher, tokenizer = named_policy(settings.teachers[0], plan, root, folder)
-    if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
-        raise RecipeError([Diagnostic(
-            "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "
-            f"{model.tokenizer.size} and {sorted(model.tokenizer.eos)}",
-            why="a token id is another text for each of them, so their log-probs are of different events",
-            fix="choose a teacher of the same model family")])
-    if settings.teacher_warm_start:
-        observe("doing", {"node": "supervised training of the teacher", "batch": 0})
-        warm_start(teacher, examples(recipe, root, model), settings.teacher_warm_start)
-    return teacher.requires_grad_(False)
-
-
-def _tell_dropped(run: Run, train: str, limit: int) -> None:
+def tell_dropped(run: Run, train: str, limit: int) -> None:
     """Warns of prompts that are left out, with their numbers."""
     sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
     for name, data in sources:
@@ -187,7 +166,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
-        critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
+        critic = (optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds."""
@@ -200,29 +179,37 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
         return twin.requires_grad_(False)
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
-                       _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teacher=roles.teacher)
+                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed,
+                       critic=critic, reference=reference, teachers=roles.teachers)
 
 
-def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+    """How a recipe's optimizer is built, with the bound on the gradient norm."""
     target, arguments = choice.factory()
     return OptimizerSpec(target, arguments, clip_grad)
 
 
-def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+    """Which episodes are written down, if any."""
+    return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
+
+
+def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+    """The processes that score responses."""
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
-def _settings(recipe: Recipe) -> Settings:
+def run_settings(recipe: Recipe) -> Settings:
+    """The numbers of a recipe that the executor reads."""
     s = recipe.settings
     rate = s.optim.optimizer.factory()[1]["lr"]
     return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 
-def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None) -> None:
     """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
     if found is None:
         run.record("resume", step=-1, skipped=[])

@@ -111,10 +111,12 @@ def lay_out(rows: Sequence[Trajectory], device: torch.device, share: bool = True
     flat = (torch.tensor(x, dtype=torch.int64, device=device) for x in (ids, positions, owner, read, targets))
     ids, positions, owned, read, targets = flat
     return Layout(ids, positions, prompt_shape, response_shape, owned, _siblings(owner),
-                  _mask(prompt_shape, response_shape, owner, device), read, targets, _candidates(rows, device))
+                  _mask(prompt_shape, response_shape, owner, device), read, targets, candidates(rows, device))
 
 
-def _candidates(rows: Sequence[Trajectory], device: torch.device) -> Tensor | None:
+def candidates(rows: Sequence[Trajectory], device: torch.device) -> Tensor | None:
+    """What each action token was chosen from, [tokens, most], filled up with the token; None where nothing is recorded.
+    """
     if not any(row.candidates for row in rows):
         return None
     sets = [(token, ids) for row in rows for token, ids in zip(row.tokens, row.candidates, strict=True)]

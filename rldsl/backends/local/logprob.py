@@ -52,8 +52,8 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, options: Sam
     return Statistics(*_TokenStatistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
-def _logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None,
-            options: SamplingOptions) -> Tensor:
+def policy_logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None,
+                  options: SamplingOptions) -> Tensor:
     """Float32 logits [n, V] of the distribution; -inf where truncated, but never at the target."""
     raw = hidden @ head.t()
     if candidates is not None:
@@ -79,7 +79,8 @@ def _kept(logits: Tensor, candidates: Tensor | None, options: SamplingOptions) -
     return logits > -torch.inf if candidates is not None or truncates(options) else None
 
 
-def _of(candidates: Tensor | None, part: slice) -> Tensor | None:
+def rows_of(candidates: Tensor | None, part: slice | Tensor) -> Tensor | None:
+    """The candidates of some rows, where there are any."""
     return None if candidates is None else candidates[part]
 
 
@@ -96,9 +97,9 @@ class _TokenStatistics(torch.autograd.Function):
         norm = torch.empty_like(logp)
         entropy = torch.empty_like(logp) if spec.entropy else None
         kl = torch.empty_like(logp) if spec.kl else None
-        for part in _parts(len(targets), spec.rows):
+        for part in row_parts(len(targets), spec.rows):
             at = targets[part].unsqueeze(1)
-            logits = _logits(hidden[part], head, targets[part], _of(candidates, part), spec.options)
+            logits = policy_logits(hidden[part], head, targets[part], rows_of(candidates, part), spec.options)
             logps, kept = logits.log_softmax(-1), _kept(logits, candidates, spec.options)
             logp[part] = logps.gather(1, at).squeeze(1)
             norm[part] = logits.gather(1, at).squeeze(1) - logp[part]
@@ -117,14 +118,14 @@ class _TokenStatistics(torch.autograd.Function):
     def backward(ctx, grad_logp, grad_entropy, grad_kl):
         hidden, head, *_ = ctx.saved_tensors
         grad_hidden, grad_head = torch.empty_like(hidden), None
-        parts = _parts(len(hidden), ctx.spec.rows)
+        parts = row_parts(len(hidden), ctx.spec.rows)
         if ctx.needs_input_grad[1]:
             grad_head = torch.zeros_like(head, dtype=torch.float32)
         for part in parts:
             grad = _logits_gradient(ctx, part, grad_logp, grad_entropy, grad_kl).to(hidden.dtype)
             grad_hidden[part] = grad @ head
             if grad_head is not None:
-                _accumulate(grad_head, grad, hidden[part])
+                accumulate(grad_head, grad, hidden[part])
         return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None, None
 
 
@@ -136,7 +137,8 @@ def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: T
     """
     hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl = ctx.saved_tensors
     options, targets = ctx.spec.options, targets[part]
-    logps = _logits(hidden[part], head, targets, _of(candidates, part), options).sub_(norm[part].unsqueeze(1))
+    logps = policy_logits(hidden[part], head, targets, rows_of(candidates, part), options)
+    logps = logps.sub_(norm[part].unsqueeze(1))
     slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
     if grad_entropy is None and grad_kl is None:
         grad = logps.exp_().mul_(slope)
@@ -154,7 +156,7 @@ def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: T
     return grad if options.temperature == 1 else grad.div_(options.temperature)
 
 
-def _accumulate(total: Tensor, left: Tensor, right: Tensor) -> None:
+def accumulate(total: Tensor, left: Tensor, right: Tensor) -> None:
     """Add leftᵀ · right to float32 `total`; in one pass where the factors are float32 too."""
     if left.dtype == torch.float32:
         total.addmm_(left.t(), right)
@@ -162,5 +164,5 @@ def _accumulate(total: Tensor, left: Tensor, right: Tensor) -> None:
         total.add_(left.t() @ right)
 
 
-def _parts(total: int, rows: int) -> list[slice]:
+def row_parts(total: int, rows: int) -> list[slice]:
     return [slice(start, min(start + rows, total)) for start in range(0, total, rows)]

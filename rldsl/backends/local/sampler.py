@@ -92,7 +92,7 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
     `options.stop` in what it wrote ("stop"; the text keeps it), or at `max_tokens` ("length").
     RecipeError RL330 where prompt and response would not fit the context.
     """
-    _check_context(policy, requests, options)
+    require_context(policy, requests, options)
     draw = _Draw(options, seed, batch, greedy or options.temperature == 0)
     found: list[Trajectory] = []
     with torch.inference_mode():
@@ -103,7 +103,7 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
     return found
 
 
-def _check_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
+def require_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
     longest = max((len(request.prompt) for request in requests), default=0)
     context = policy.architecture.context
     if longest + options.max_tokens > context:

@@ -29,6 +29,11 @@ class Stepper:
 
     def __init__(self, model: nn.Module, spec: OptimizerSpec):
         self.model, self.spec = model, spec
+        self.begin()
+
+    def begin(self) -> None:
+        """A new optimizer, without any memory of earlier steps."""
+        spec, model = self.spec, self.model
         module, _, name = spec.target.partition(":")
         cls = getattr(importlib.import_module(module), name)
         fused = {"fused": True} if "fused" in inspect.signature(cls).parameters else {}

@@ -71,7 +71,8 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
 
     try:
         with interruptible():
-            ended = run_stages(folder, root, lambda stage, own, resume: _stage(stage, own, root, resume), told)
+            ended = run_stages(
+                folder, root, lambda stage, own, resume: _stage(stage, own, root, resume, args.address), told)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
     found = rows(plan, folder)
@@ -83,13 +84,14 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
     return code if ended.status == FINISHED else RUN_FAILED
 
 
-def _stage(stage: StagePlan, own: Path, root: Path, resume: bool) -> tuple[str, Diagnostic | None]:
+def _stage(stage: StagePlan, own: Path, root: Path, resume: bool,
+           address: str | None) -> tuple[str, Diagnostic | None]:
     from rldsl.runtime.live import live_view
     from rldsl.runtime.report import write_report
 
     steps = stage.plan.recipe["settings"]["budget"]["steps"]
     with live_view(f"{stage.name}  {own}", steps, sys.stderr) as view:
-        status, failure, _ = session(stage.plan, own, root, view, resume)
+        status, failure, _ = session(stage.plan, own, root, view, resume, address)
     write_report(own)
     return status, failure
 

@@ -6,7 +6,9 @@ import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from rldsl.algebra.render_unicode import unicode
@@ -22,6 +24,8 @@ from rldsl.runtime.live import LiveView
 
 from .output import RUN_FAILED, emit
 
+LONGEST = 160
+"""Characters of a tracker's own words that are shown."""
 RECIPE, FORMULA = "recipe.rl", "objective.txt"
 
 
@@ -34,7 +38,7 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
     steps = plan.recipe["settings"]["budget"]["steps"]
     try:
         with interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
-            status, failure, tracked = session(plan, folder, root, view, resume)
+            status, failure, tracked = session(plan, folder, root, view, resume, args.address)
         summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
@@ -63,20 +67,21 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def session(plan: Plan, folder: Path, root: Path, view: LiveView,
-            resume: bool) -> tuple[str, Diagnostic | None, Any]:
+def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
+            address: str | None) -> tuple[str, Diagnostic | None, Any]:
     """Trains until the run ends: how it ended, what went wrong, and how its tracking stands."""
-    from rldsl.backends.local.launch import open_run
-    from rldsl.runtime.executor import execute
+    from rldsl.backends.choose import opener
     from rldsl.runtime.journal import read_journal
+    from rldsl.runtime.recover import execute_through_deaths
 
     tracker, failure, status = None, None, FINISHED
-    with open_run(plan, folder, root, _observer(view), resume=resume) as run:
+    open_run = opener(plan, address)
+    with open_run(plan, folder, root, _observer(view, Watched(folder, view)), resume=resume) as run:
         if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
         tracker = _tracker(plan, folder, root)
         try:
-            execute(run)
+            execute_through_deaths(run)
         except RunError as error:
             status, failure = FAILED, error.diagnostic
         except RecipeError as error:
@@ -91,13 +96,35 @@ def session(plan: Plan, folder: Path, root: Path, view: LiveView,
     return status, failure, tracker.finish() if tracker is not None else None
 
 
-def _observer(view: LiveView) -> Callable[[str, Mapping[str, Any]], None]:
+@dataclass
+class Watched:
+    """Says once that the tracker cannot be reached, and once that it can again; training does not wait for it."""
+
+    folder: Path
+    view: LiveView
+    away: bool = False
+
+    def look(self) -> None:
+        """Compares with what the uploader noted last."""
+        from rldsl.runtime.tracking import read_state
+
+        error = read_state(self.folder).error
+        if error and not self.away:
+            self.view.notice(f"tracking is behind: {shorten(error, LONGEST)}; training goes on, and what is missing is "
+                             "uploaded when the tracker is back")
+        if self.away and not error:
+            self.view.notice("tracking has caught up")
+        self.away = bool(error)
+
+
+def _observer(view: LiveView, watched: Watched) -> Callable[[str, Mapping[str, Any]], None]:
     def observe(kind: str, data: Mapping[str, Any]) -> None:
         match kind:
             case "doing":
                 view.waiting(f"{data['node']}, batch {data['batch'] + 1}")
             case "step":
                 view.step(data["step"], data["metrics"])
+                watched.look()
             case "evaluate":
                 view.evaluated(data["step"], data["metrics"])
             case "warning":
@@ -113,7 +140,7 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     """What the journal, the tracker and the report say of the run; its long parts are files beside it."""
     terms = [f"{t.name}: {unicode(t.expr)}" for t in plan.formula.terms()]
     formula = "J = Σ of\n" + "\n".join(terms)
-    (folder / RECIPE).write_text(plan.source, encoding="utf-8")
+    (folder / RECIPE).write_bytes(plan.source.encode())  # line ends stay as they were written
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
     settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
@@ -169,7 +196,9 @@ def _text(summary: Mapping[str, Any]) -> str:
     lines.append(f"  {'report':<14} {summary['report']}")
     if (mlflow := summary["mlflow"]) is not None:
         state = f"incomplete: {mlflow['error'] or 'not all uploaded'}" if mlflow["degraded"] else "complete"
-        lines.append(f"  {'mlflow run':<14} {mlflow['run_id']} ({state})")
+        lines.append(f"  {'mlflow run':<14} {mlflow['run_id'] or '–'} ({state})")
+        if mlflow["degraded"]:
+            lines.append(f"  upload later with  rldsl resume {summary['folder']}")
     if summary["status"] != FINISHED:
         lines.append(f"  go on with     rldsl resume {summary['folder']}")
     return "\n".join(lines)

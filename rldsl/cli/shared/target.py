@@ -26,6 +26,12 @@ def add_changes(parser: ArgumentParser) -> None:
                         help="change one value, in the language's own notation; may be repeated")
 
 
+def add_address(parser: ArgumentParser) -> None:
+    """`--address`, for commands that train."""
+    parser.add_argument("--address", metavar="HOST:PORT",
+                        help="the Ray cluster to join; without it a recipe that asks for one starts it here")
+
+
 def split(target: str) -> tuple[str, str | None]:
     """`a.rl:b` → ("a.rl", "b"), `a.rl:p.x` → ("a.rl", "p.x"), a stage of a pipeline; a path alone has no name."""
     path, colon, name = target.rpartition(":")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rldsl.axes import base
+from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice
-from rldsl.compiler.recipe import Feedback, Product, Scaled, Sum, feedback_nodes
-from rldsl.grammar.tree import Binary, Expr, Number
+from rldsl.compiler.recipe import Feedback, Product, Scaled, Sum, feedback_nodes, vector
+from rldsl.grammar.tree import Binary, Expr, ListExpr, Number
 
 from .report import Report
 from .values import choice
@@ -92,7 +92,9 @@ def _feedback(e: Expr, report: Report) -> dict[str, Any] | None:
 def _reward(e: Expr, report: Report) -> Feedback | None:
     if isinstance(e, Binary) and e.op == "+":
         parts = [_reward(part, report) for part in terms(e, "+")]
-        return None if None in parts else Sum(tuple(parts))
+        return None if None in parts else _added(Sum(tuple(parts)), terms(e, "+"), report)
+    if isinstance(e, ListExpr):
+        return _vector(e, report)
     if isinstance(e, Binary) and e.op == "*":
         return _product(e, report)
     if isinstance(e, Binary):
@@ -102,12 +104,46 @@ def _reward(e: Expr, report: Report) -> Feedback | None:
     return choice(e, "feedback", REWARD_ROLES, report)
 
 
+def _vector(e: ListExpr, report: Report) -> Feedback | None:
+    """`[a, b]` keeps the components apart; each is a reward."""
+    parts = [_reward(x, report) for x in e.items]
+    if None in parts or not parts:
+        if not parts:
+            report.add("RL203", "a vector of rewards has components", e.span, "no reward", fix="write [a, b]")
+        return None
+    sizeless = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, UNWEIGHTED)]
+    for node in sizeless:
+        report.add("RL203", f"`{node.name}` is no reward and no component of a vector", node.span, "no reward",
+                   fix=f"add it: [ … ] + {node.name}")
+    nested = [x for x, part in zip(e.items, parts, strict=True) if vector(part)]
+    for x in nested:
+        report.add("RL203", "a component of a vector is one number", x.span, "a vector", fix="write one list")
+    return None if sizeless or nested else Sum(tuple(parts), apart=True)
+
+
+def _added(whole: Sum, written: list[Expr], report: Report) -> Feedback | None:
+    """What is added to a vector has no size of its own: a reward would belong to one of the components."""
+    if not vector(whole):
+        return whole
+    rewards = [x for x, part in zip(written, whole.parts, strict=True) if not vector(part)
+               and not all(isinstance(n.choice, UNWEIGHTED) for n in feedback_nodes(part))]
+    several = [x for x, part in zip(written, whole.parts, strict=True) if vector(part)][1:]
+    for x in rewards + several:
+        report.add("RL203", "a reward is added to a vector of rewards", x.span, "to which component?",
+                   fix="make it a component of its own, or add it inside the brackets to the one it belongs to")
+    return None if rewards or several else whole
+
+
 def _product(e: Expr, report: Report) -> Feedback | None:
     """`w * a` weighs, `a * b` multiplies; a filter removes responses and cannot be weighed."""
     operands = terms(e, "*")
     weights = [x for x in operands if isinstance(x, Number)]
     parts = [_reward(x, report) for x in operands if not isinstance(x, Number)]
     if None in parts:
+        return None
+    if any(vector(part) for part in parts):
+        report.add("RL203", "a vector of rewards is not multiplied as a whole", e.span, "a vector",
+                   fix="weigh the components: [0.5 * a, b]")
         return None
     filters = [n for part in parts for n in feedback_nodes(part) if isinstance(n.choice, UNWEIGHTED)]
     for node in filters:
@@ -128,6 +164,21 @@ def _plain(weights: list[Number], report: Report) -> bool:
         report.add("RL204", "the weight of a reward term must be finite", weights[-1].span, "too large")
         return False
     return not wrong
+
+
+FIRST: dict[str, Any] = {"feedback": (base.Source, base.Dense), "sampling": base.Sampler, "advantage": base.Estimator,
+                         "gate": base.Gate}
+"""Who may begin an axis that holds other choices too."""
+
+
+def first(axis: str) -> str:
+    """What an axis may be begun with, in words."""
+    def among(role: Any) -> str:
+        return ", ".join(n for n in discover.names(axis) if issubclass(discover.find(axis, n), role))
+
+    if axis == "system":
+        return f"SCHEDULE on PLACEMENT, with one of {among(base.Schedule)} on one of {among(base.Placement)}"
+    return f"… with one of {among(FIRST.get(axis, Choice))}"
 
 
 READERS: dict[str, Callable[[Expr, Report], dict[str, Any] | None]] = {

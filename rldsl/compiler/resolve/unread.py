@@ -8,17 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
+from rldsl.axes.discover import AXES
+from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
+from rldsl.compiler.recorded import lacking
 
 from .merge import ALONG
 from .report import Report
 
+DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
+"""What may decide which metrics there are."""
 STAGES = ("default", "recipe", "profile", ALONG, "pipeline", "--set")
 
 
@@ -43,6 +49,7 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
+    yield Reader("track.traces_every", lambda: s.track.traces is not None, ("track.traces",), "traces: track.traces")
     yield Reader("data.collect", lambda: _scored(recipe), ("feedback", "sampling"),
                  "a source in the feedback that scores responses which are sampled")
     yield Reader("optim.optimizer", lambda: _trained(recipe) or s.data.collect is not None, ("data.collect",),
@@ -52,9 +59,15 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
     yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for detector in s.health.detectors:
+        lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
+        yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
-        yield Reader(f"model.{name}", lambda: _reads(recipe, LOGP_TEACHER) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage"), "an advantage or a reward that reads a teacher in `teachers`")
+        yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
+                     ("gate", "feedback", "advantage", "sampling"),
+                     "a term that reads a teacher in `teachers`, or responses that it begins")
+    yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
+                 "several models in `teachers`")
 
 
 def _trained(recipe: Recipe) -> bool:
@@ -70,9 +83,18 @@ def _scored(recipe: Recipe) -> bool:
 
 
 def _reads(recipe: Recipe, *quantities: Var) -> bool:
+    return bool(_read(recipe) & {v.name for v in quantities})
+
+
+def _teacher(recipe: Recipe) -> bool:
+    begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
+    return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+            or any(b.policy == "teacher" for b in begun))
+
+
+def _read(recipe: Recipe) -> set[str]:
     ratio = recipe.ratio.choice.ratio() or Const(1.0)  # whether a gate can do without one is another rule's question
-    read = {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
-    return bool(read & {v.name for v in quantities})
+    return {v.name for n in recipe.nodes() for e in formulas(n.choice, ratio).values() for v in variables(e)}
 
 
 def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:

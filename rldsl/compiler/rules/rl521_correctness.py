@@ -15,7 +15,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, place, reads, said
-from ..recipe import Node, Recipe, Sum
+from ..recipe import Node, Recipe, addends
 
 CODE = "RL521"
 
@@ -27,13 +27,9 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if len(verifiers) > 1:
             yield _finding(recipe, node, verifiers[1], "not looked at",
                            f"{said(verifiers[0])} alone counts as correctness")
-        elif verifiers[0] not in _addends(recipe) and reads(recipe, node) >= {CORRECT.name, REWARD.name}:
+        elif verifiers[0] not in addends(recipe.feedback) and reads(recipe, node) >= {CORRECT.name, REWARD.name}:
             yield _finding(recipe, node, verifiers[0], "not a plain term of the sum",
                            "what is left of the reward still depends on correctness")
-
-
-def _addends(recipe: Recipe) -> tuple:
-    return recipe.feedback.parts if isinstance(recipe.feedback, Sum) else (recipe.feedback,)
 
 
 def _finding(recipe: Recipe, node: Node, verifier: Node, label: str, why: str) -> Diagnostic:

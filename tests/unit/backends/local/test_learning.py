@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from rldsl.algebra.divergence import Divergence
 from rldsl.backends.local.launch import open_run
+from rldsl.backends.local.teachers import Teachers
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.diagnostics import RecipeError
@@ -108,9 +110,9 @@ def test_a_student_comes_nearer_to_its_teacher(tmp_path):
 
 
 def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
-    from rldsl.backends.local import launch
+    from rldsl.backends.local import load_teachers
 
-    loaded = launch.load_policy
+    loaded = load_teachers.load_policy
 
     def other(spec, *rest, **named):
         policy, tokenizer = loaded(spec, *rest, **named)
@@ -118,7 +120,7 @@ def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
             tokenizer.size += 1
         return policy, tokenizer
 
-    monkeypatch.setattr(launch, "load_policy", other)
+    monkeypatch.setattr(load_teachers, "load_policy", other)
     parts = {"feedback": "verify(exact)", "sampling": "student(max_tokens: 6)", "advantage": "teacher", "gate": "none",
              "reduction": "token_mean", "model": ', teachers: ["toy:llama-1x16"]'}
     with pytest.raises(RecipeError) as found, opened(tmp_path, **parts):
@@ -126,13 +128,54 @@ def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
     assert [d.code for d in found.value.diagnostics] == ["RL321"]
 
 
-def test_several_teachers_are_refused_by_name(tmp_path):
-    parts = {"feedback": "verify(exact)", "sampling": "student(max_tokens: 6)", "advantage": "teacher", "gate": "none",
-             "reduction": "token_mean", "model": ', teachers: ["toy:llama-1x16", "toy:llama-1x32"]'}
-    with pytest.raises(RecipeError) as found, opened(tmp_path, **parts):
+STUDENT = {"feedback": "verify(exact)", "sampling": "student(max_tokens: 6)", "advantage": "teacher", "gate": "none",
+           "reduction": "token_mean"}
+TWO = ', teachers: ["toy:llama-1x16", "toy:llama-1x32"]'
+
+
+def test_several_teachers_without_a_word_on_who_scores_what_are_refused(tmp_path):
+    with pytest.raises(RecipeError) as found, opened(tmp_path, **STUDENT, model=TWO):
         pass
     (only,) = found.value.diagnostics
-    assert only.code == "RL406" and "2 teachers" in only.message
+    assert only.code == "RL321" and "names 2" in only.message and "teaching: mean" in only.fix
+
+
+@pytest.mark.parametrize("divergence", ["reverse_kl", "forward_kl", "jsd"])
+@pytest.mark.parametrize("over", ["full", "top_k(8)", "sampled"])
+def test_a_distribution_comes_nearer_to_the_mean_of_two_teachers(divergence, over, tmp_path):
+    parts = {**STUDENT, "advantage": "none", "gate": f"distill({divergence}, over: {over})",
+             "model": TWO + ", teaching: mean, teacher_warm_start: 60"}
+    with opened(tmp_path, **parts) as run:
+        make, what = phases(run.graph)[0], Divergence(divergence, 8 if over == "top_k(8)" else None).name
+
+        def distance():
+            rows = make_batch(run, make, 99).rows()
+            found = run.trainer.logprobs("current", rows, [what], cutting(run.graph.node("update")))[what]
+            return float(found.mean())
+
+        before = distance()
+        train(run)
+        assert distance() < (0.95 if over == "sampled" else 0.7) * before
+
+
+def test_a_column_of_the_data_names_each_row_s_teacher(tmp_path):
+    lines = [f'{{"prompt": "{c}=", "answer": "{c}", "domain": "{t}"}}'
+             for c, t in zip("abcdefgh", ["toy:llama-1x16", "toy:llama-1x32"] * 4, strict=True)]
+    (tmp_path / "data.jsonl").write_text("\n".join(lines) + "\n")
+    parts = {**STUDENT, "model": TWO + ', teaching: "domain"', "train": "data.jsonl"}
+    with opened(tmp_path, **parts) as run:
+        rows = make_batch(run, phases(run.graph)[0], 0).rows()
+        domains = {r.row: run.data.problem(r.row).metadata["domain"] for r in rows}
+        found = likelihoods(run, rows, "teacher")
+        alone = {}
+        for name, model in zip(("toy:llama-1x16", "toy:llama-1x32"), run.trainer._teachers.models, strict=True):
+            run.trainer._teachers = Teachers((model,))
+            alone[name] = likelihoods(run, rows, "teacher")
+    assert found == pytest.approx([alone[domains[r.row]][i] for i, r in enumerate(rows)])
+    (tmp_path / "data.jsonl").write_text("\n".join(lines).replace("1x32", "9x99") + "\n")
+    with pytest.raises(RecipeError) as refused, opened(tmp_path, **parts):
+        pass
+    assert refused.value.diagnostics[0].code == "RL407" and "4 of 8 rows" in refused.value.diagnostics[0].message
 
 
 def test_rows_without_responses_are_refused_before_anything_runs(tmp_path):

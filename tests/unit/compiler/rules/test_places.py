@@ -83,6 +83,9 @@ CASES = [
          "ratio"),
     Case("RL324", "feedback", "verify(exact) + drop_truncated + drop_truncated(from_group: true)",
          marked="drop_truncated(from_group: true)"),
+    Case("RL325", "distribution", "on_policy + retire(2)", marked="retire(2)"),
+    Case("RL325", "system", "sync on colocated", "distribution = retire(2)\nratio = token(current / rollout)\n"
+         "system = partial(0.8) on colocated", "sync"),
     Case("RL326", "advantage", "decoupled(lambda: 1)"),
     Case("RL326", "feedback", "verify(exact)",
          "feedback = verify(exact) + overlong(max: 6, buffer: 2)\nadvantage = decoupled(lambda: 1)"),
@@ -115,6 +118,8 @@ CASES = [
     Case("RL506", "sampling.max_rounds", "none", "sampling = group(8, max_tokens: 4) | keep(mixed, max_rounds: 3)"),
     Case("RL507", "reduction.uniform_groups", "count", "reduction = token_mean(uniform_groups: exclude)"),
     Case("RL508", "advantage", "group_norm", "advantage = group_mean"),
+    Case("RL509", "system", "stream(push_every: 1) on disaggregated(rollout: 1, train: 1)",
+         "distribution = max_lag(2)\nratio = token(current / rollout)", "stream(push_every: 1)"),
     Case("RL511", "evidence.seeds", "1"),
     Case("RL513", "sampling.temperature", "0.7"),
     Case("RL517", "distribution", "max_lag(2) + tis(2.0)",

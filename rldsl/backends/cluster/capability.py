@@ -1,0 +1,32 @@
+"""What the cluster's engines cannot do of a recipe, read off its choices; imports no engine."""
+
+from __future__ import annotations
+
+from rldsl.axes.alignment import Alignment
+from rldsl.axes.structure import Beginning
+from rldsl.compiler.recipe import Recipe
+
+ALIGNED: set[str] = set()
+"""What alignment may ask of these engines."""
+
+
+def lacks(recipe: Recipe) -> list[str]:
+    """What would be missing, in words."""
+    found = []
+    for node in recipe.distribution:
+        asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
+        if asked - ALIGNED:
+            found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
+    if recipe.schedule.choice.keeps_state():
+        found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
+    if recipe.placement.choice.serves() > 1:
+        found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
+    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
+    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
+              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
+    model = recipe.settings.model
+    if len(model.teachers) > 1:
+        found.append(f"it names {len(model.teachers)} teachers")
+    if model.start is not None or recipe.settings.critic.start is not None:
+        found.append("it begins with what another stage has trained")
+    return found

@@ -1,0 +1,161 @@
+"""From a plan to a run on a Ray cluster: vLLM engines that sample, Megatron ranks that train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
+from rldsl.backends.local.device import device_use
+from rldsl.backends.local.launch import (
+    alone,
+    pin_machine,
+    restore,
+    run_settings,
+    scoring_pool,
+    tell_dropped,
+    tracing,
+)
+from rldsl.backends.local.warm_start import warm_start
+from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.plan import Plan
+from rldsl.compiler.recipe import Recipe
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.health import watching
+from rldsl.runtime.journal import Journal
+from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.run import Observe, Progress, Run
+from rldsl.runtime.usage import Usage
+
+from .capability import lacks
+from .engine_process import spawner
+from .model_folder import Source, Start, require_cpu_heads, source
+from .placement import ROLLOUT, Role, reserve, roles
+from .rank import RankSpec
+from .ray_session import ray_session
+from .rollouts import Rollouts
+from .streams import EngineSpec
+from .trainer import ClusterTrainer
+from .training import frozen, rank_spec, start_trainer
+
+RESTARTS = 3
+"""Times that the ranks are started again in one session."""
+MODEL = "model"
+"""The run's own model folder, where the recipe's model is none or is trained before the run."""
+
+
+@contextmanager
+def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: bool,
+             address: str | None = None) -> Iterator[Run]:
+    """A run in `folder` on the Ray cluster at `address`, or on one that is started here and ends with it.
+
+    As `rldsl.backends.local.launch.open_run`; besides, RunError RL606 where the cluster cannot hold the processes.
+    """
+    recipe, folder = from_canonical(plan.recipe), folder.resolve()
+    refuse(recipe)
+    pin_machine(folder, plan)
+    observe("doing", {"node": "load the model", "batch": 0})
+    settings, wanted = recipe.settings.model, roles(recipe)
+    found = source(settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
+                   _warm(recipe, root, settings.warm_start))
+    if not any(role.gpus for role in wanted):
+        require_cpu_heads(settings.policy, found)
+    others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
+    spec = rank_spec(plan, recipe, found, others, wanted)
+    kept = checkpoints.newest(folder / "checkpoints") if resume else None
+    run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
+    with ExitStack() as opened:
+        opened.enter_context(alone(folder))
+        run.journal = opened.enter_context(Journal(folder))
+        run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
+        observe("doing", {"node": "start the cluster", "batch": 0})
+        opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
+        if kept is None:
+            run.fingerprint = run.trainer.deliver(0)
+        if resume:
+            restore(run, run.trainer, kept)
+        else:
+            tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
+        yield run
+
+
+def refuse(recipe: Recipe) -> None:
+    """RecipeError RL406 for what these engines cannot do."""
+    if needs := lacks(recipe):
+        raise RecipeError([Diagnostic(
+            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(needs)}",
+            why="what an engine cannot do would be left out silently",
+            fix="choose what it can, or run the recipe in one process: cluster { local }")])
+
+
+def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:
+    """What starts all ranks anew from the newest checkpoint after one of them has died. False where that is not what
+    happened, where there is no checkpoint, or where it has happened too often."""
+    restarts = 0
+
+    def recover(error: RunError) -> bool:
+        nonlocal restarts
+        kept = checkpoints.newest(run.checkpoints)
+        if trainer.group.actors or kept is None or restarts == RESTARTS:
+            return False
+        restarts += 1
+        run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
+                         why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
+        rollouts.pause()
+        rollouts.poll(0.0)
+        trainer.group.start()
+        restore(run, trainer, kept)
+        run.fresh = False
+        return True
+
+    return recover
+
+
+def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Source, observe: Observe, *,
+              fresh: bool) -> Run:
+    """A run whose data is read and whose processes are not started."""
+    data, held_out, settings = training(recipe, root, found), evaluated(recipe, root, found), recipe.settings
+    return Run(folder, plan.objective, plan.graph, recipe.schedule.choice, terms(recipe), run_settings(recipe), None,
+               None, data, held_out, None, None, Progress(Ledger(len(data), plan.seed)), observe, fresh,
+               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer),
+               usage=Usage(device_use))
+
+
+def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
+    """Starts everything that samples and everything that trains; both come up at the same time."""
+    def pushed(version: int, size: int, seconds: float) -> None:
+        run.record("push", version=version, bytes=size, seconds=seconds)
+
+    reserved = reserve(wanted)
+    run.observe("doing", {"node": "start the engines", "batch": 0})
+    engines = next(role.count for role in wanted if role.name == ROLLOUT)
+    rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
+    opened.callback(rollouts.close)
+    trainer = start_trainer(ranks, reserved, rollouts.load)
+    opened.callback(trainer.group.end)
+    run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    if run.schedule.overlaps() or run.schedule.cuts():
+        run.stream = rollouts
+
+
+def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:
+    """What trains a model before the run, on problems that are set aside for it; None for no steps."""
+    if not steps:
+        return None
+    return lambda policy, tokenizer: warm_start(policy, examples(recipe, root, Model(policy, tokenizer)), steps)
+
+
+def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, ...]) -> EngineSpec:
+    settings, dtype = recipe.settings, plan.resolved["dtype"]
+    context = min(settings.model.context or found.context, found.context)
+    return EngineSpec(str(found.folder), found.tokenizer, found.vocabulary, dtype, context, plan.seed,
+                      settings.cluster.rollout_tensor, any(role.gpus for role in wanted),
+                      found.cache_bytes(getattr(torch, dtype).itemsize))
