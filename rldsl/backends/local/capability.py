@@ -10,7 +10,7 @@ from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Const
 from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.axes import discover
-from rldsl.axes.base import Placement, Ratio, Sampler, SamplingStage, Schedule
+from rldsl.axes.base import Placement, Ratio, Sampler, Schedule
 from rldsl.axes.choice import Choice
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.lower import provided
@@ -30,13 +30,11 @@ class Capability:
 
 
 def apart(choice: Choice) -> str | None:
-    """Why a choice needs an engine that answers requests one by one beside the trainer; None where it does not."""
+    """Why a choice needs more than one process, or another engine; None where it does not."""
     if isinstance(choice, Schedule) and choice.overlaps():
         return f"`{choice.name}` samples while it trains"
-    if isinstance(choice, Schedule) and choice.cuts():
-        return f"`{choice.name}` stops responses and takes them up again"
-    if isinstance(choice, SamplingStage) and choice.at_once() is not None:
-        return f"`{choice.name}` bounds what is in flight, and here a batch is sampled in one go"
+    if isinstance(choice, Schedule) and choice.keeps_state():
+        return f"`{choice.name}` goes on from an engine's state, and here stopped responses are computed again"
     if isinstance(choice, Placement) and not choice.shared():
         return f"`{choice.name}` keeps sampling and training apart"
     return None

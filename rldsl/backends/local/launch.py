@@ -19,8 +19,10 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime import event_loop
 from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.executor import execute
 from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
@@ -34,6 +36,7 @@ from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .model import Policy
+from .stream import LocalStream
 from .train_optimizer import OptimizerSpec
 from .warm_start import warm_start
 
@@ -84,6 +87,16 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
             run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
         yield run
+
+
+def train(run: Run) -> None:
+    """Trains to the last batch: whole batches in turn, or response by response where the recipe acts on those in
+    flight. RunError where it cannot go on."""
+    if not run.schedule.cuts() and run.terms.at_once is None:
+        execute(run)
+        return
+    with LocalStream(run.trainer.policy, run.trainer.seed) as stream:
+        event_loop.execute(run, stream)
 
 
 @contextmanager

@@ -65,17 +65,16 @@ def _interruptible() -> Iterator[None]:
 
 def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
              resume: bool) -> tuple[str, Diagnostic | None, Any]:
-    from rldsl.backends.local.launch import open_run
-    from rldsl.runtime.executor import execute
+    from rldsl.backends.local import launch
     from rldsl.runtime.journal import read_journal
 
     tracker, failure, status = None, None, FINISHED
-    with open_run(plan, folder, root, _observer(view), resume=resume) as run:
+    with launch.open_run(plan, folder, root, _observer(view), resume=resume) as run:
         if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
         tracker = _tracker(plan, folder, root)
         try:
-            execute(run)
+            launch.train(run)
         except RunError as error:
             status, failure = FAILED, error.diagnostic
         except RecipeError as error:

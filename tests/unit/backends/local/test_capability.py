@@ -28,7 +28,7 @@ def test_what_is_missing_is_refused_and_the_rest_is_not(axis, text, runs):
 @pytest.mark.parametrize("name", discover.names("system"))
 def test_what_overlaps_or_stands_apart_needs_more_than_one_process(name):
     choice = next(c for c in _samples("system", name))
-    alone = not (choice.overlaps() or choice.cuts()) if isinstance(choice, Schedule) else choice.shared()
+    alone = not choice.overlaps() if isinstance(choice, Schedule) else choice.shared()
     assert (apart(choice) is None) == alone == (capability("system", name).runs == "yes")
 
 
