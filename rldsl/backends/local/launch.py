@@ -43,6 +43,7 @@ from .model import Policy
 from .numerics import numerics
 from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
+from .stream import LocalStream
 from .teachers import Teachers
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
@@ -99,7 +100,19 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
             run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
-        yield run
+        with _streaming(run):
+            yield run
+
+
+@contextmanager
+def _streaming(run: Run) -> Iterator[None]:
+    """Response by response, where the recipe acts on those in flight; else whole batches in turn."""
+    if run.schedule.cuts() or run.terms.at_once is not None:
+        with LocalStream(run.trainer.policy, run.trainer.seed) as stream:
+            run.stream = stream
+            yield
+    else:
+        yield
 
 
 def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, *, fresh: bool) -> tuple[Policy, Tokenizer]:
