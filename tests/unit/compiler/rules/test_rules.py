@@ -14,7 +14,7 @@ from rldsl.axes.traits import CUTS, FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
 from rldsl.compiler.recipe import Node, Sum
-from rldsl.compiler.resolve import profiles, resolve, resolve_all
+from rldsl.compiler.resolve import profiles, resolve, resolve_all, resolve_runnable
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
 
@@ -186,6 +186,10 @@ def test_no_shipped_recipe_is_refused(path):
         for profile in (None, *profiles(str(path), made.name)):
             found = check(resolve(str(path), made.name, profile=profile))
             assert [d for d in found if d.severity == "error"] == [], (made.name, profile)
+    if not list(resolve_all(str(path))):
+        for profile in (None, *profiles(str(path))):
+            for stage in resolve_runnable(str(path), profile=profile).stages:
+                assert [d for d in check(stage.recipe) if d.severity == "error"] == [], (stage.name, profile)
 
 
 # ── rules and names ──────────────────────────────────────────────────────────────────────────────────
