@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.structure import Beginning
+from rldsl.compiler.canonical import canonical
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.stages import taken
 
-ALIGNED: set[str] = set()
+ALIGNED = {"replay_routing"}
 """What alignment may ask of these engines."""
 
 
@@ -27,6 +29,6 @@ def lacks(recipe: Recipe) -> list[str]:
     model = recipe.settings.model
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")
-    if model.start is not None or recipe.settings.critic.start is not None:
-        found.append("it begins with what another stage has trained")
+    if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
+        found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found
