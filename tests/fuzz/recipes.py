@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from random import Random
 
@@ -25,6 +26,9 @@ SAMPLED = {"max_tokens": "4"}
 BY_EXAMPLE = 0.4
 """How often a choice takes the parameters of one of its own examples."""
 MISSPELT = 0.01
+INSIDE_TURNS = re.compile(r"\b(turn|turn_\w+|gigpo)\b")
+INSIDE_STEPS = re.compile(r"\b(step|step_gae|tree|tree_\w+|vine|shared_mean|replay_prefix)\b")
+CUT = re.compile(r"\b(steps|turns)\(")
 FEW = (0, 0, 0, 1, 1, 2)
 """How many stages or terms are added."""
 
@@ -35,11 +39,13 @@ def recipe_text(seed: int) -> str:
     axes = dict(SOUND)
     for axis in draw.sample(discover.AXES, draw.choice((1, 1, 1, 1, 2, 2, 3, 4, 6, 8))):
         axes[axis] = AXES[axis](draw)
+    _complete(draw, axes)
     if draw.random() < MISSPELT:
         axes["gate"] = axes["gate"][1:]
     lines = [f"  {axis} = {text}" for axis, text in axes.items()] + [f"  {line}" for line in _blocks(draw, axes)]
     parent = "\n".join(["recipe base {", *lines, "}", ""])
-    return _constants(draw) + parent + "\n".join(["recipe fuzzed extends base {", *_on_top(draw, axes), "}", ""])
+    child = "\n".join(["recipe fuzzed extends base {", *_on_top(draw, axes), "}", ""])
+    return _constants(draw, child) + parent + child
 
 
 # ── axes ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -96,6 +102,16 @@ AXES = {
 }
 
 
+def _complete(draw: Random, axes: dict[str, str]) -> None:
+    """Mostly what looks inside a response gets something to look into, and an environment a word on its failures."""
+    text = " ".join(axes.values())
+    inside = "turn" if INSIDE_TURNS.search(text) else "step" if INSIDE_STEPS.search(text) else None
+    if inside and draw.random() < 0.8 and not CUT.search(axes["sampling"]):
+        axes["sampling"] += f" | steps(every: {draw.choice((1, 2))}, unit: {inside})"
+    if "turns(" in axes["sampling"] and draw.random() < 0.8:
+        axes["feedback"] += " + mask_infra_failures"
+
+
 # ── blocks and layers ────────────────────────────────────────────────────────────────────────────────
 
 MODELS = ("", "", ", max_prompt: 100", ", context: 64")
@@ -133,8 +149,14 @@ def _cluster(draw: Random) -> str:
     return f"cluster {{ {', '.join(['nodes: 1', *(p for p in parts if not p.startswith('nodes'))])} }}"
 
 
-def _constants(draw: Random) -> str:
-    return f"let few = {draw.choice((1, 2))}\nlet part = {draw.choice(('0.1', '0.25 * 2', '1 - 0.8'))}\n"
+UNUSED = 0.03
+"""How often a constant stands there that nothing uses."""
+
+
+def _constants(draw: Random, used: str) -> str:
+    known = {"few": draw.choice(("1", "2")), "part": draw.choice(("0.1", "0.25 * 2", "1 - 0.8"))}
+    return "".join(f"let {name} = {value}\n" for name, value in known.items()
+                   if name in used or draw.random() < UNUSED)
 
 
 OVERRIDES = ("gate.low = part", "gate.coef = 0.1", "sampling.temperature = 0.7", "sampling.n = few * 2",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from rldsl.axes.alignment import Alignment
+from rldsl.axes.structure import Beginning
+from rldsl.compiler.canonical import canonical
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.stages import taken
 
-ALIGNED: set[str] = set()
+ALIGNED = {"replay_routing"}
 """What alignment may ask of these engines."""
 
 
@@ -20,9 +23,12 @@ def lacks(recipe: Recipe) -> list[str]:
         found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
     if recipe.placement.choice.serves() > 1:
         found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
+    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
+    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
+              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
     model = recipe.settings.model
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")
-    if model.start is not None or recipe.settings.critic.start is not None:
-        found.append("it begins with what another stage has trained")
+    if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
+        found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found

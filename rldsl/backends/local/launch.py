@@ -34,7 +34,6 @@ from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
 from rldsl.runtime.usage import Usage
 
-from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
@@ -42,7 +41,9 @@ from .load import load_policy
 from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
+from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
+from .stream import LocalStream
 from .teachers import Teachers
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
@@ -74,11 +75,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
-    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
-    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    if settings.model.start is not None and found is None:
-        take_over(policy, settings.model.start, folder, POLICY)
+    policy, tokenizer = _policy(plan, recipe, root, folder, fresh=found is None)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = Roles(_named_reference(plan, recipe, root, folder, policy),
@@ -102,7 +100,29 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
             run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
-        yield run
+        with _streaming(run):
+            yield run
+
+
+@contextmanager
+def _streaming(run: Run) -> Iterator[None]:
+    """Response by response, where the recipe acts on those in flight; else whole batches in turn."""
+    if run.schedule.cuts() or run.terms.at_once is not None:
+        with LocalStream(run.trainer.policy, run.trainer.seed) as stream:
+            run.stream = stream
+            yield
+    else:
+        yield
+
+
+def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, *, fresh: bool) -> tuple[Policy, Tokenizer]:
+    """The policy as it computes in this run; a fresh one begins with what the stage before it left."""
+    model = recipe.settings.model
+    policy, tokenizer = load_policy(model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
+    if model.start is not None and fresh:
+        take_over(policy, model.start, folder, POLICY)
+    return policy, tokenizer
 
 
 @contextmanager
@@ -116,18 +136,6 @@ def alone(folder: Path) -> Iterator[None]:
                                       why="two writers would mix their journals and checkpoints",
                                       fix="wait for it, or end it first")) from None
         yield
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
-    if recipe.settings.cluster.where != "local":
-        needs.append("its cluster block asks for several machines")
-    if needs:
-        raise RecipeError([Diagnostic(
-            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights",
-            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:

@@ -14,16 +14,18 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
 from rldsl.axes.discover import AXES
+from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 from rldsl.compiler.recorded import lacking
 
+from .merge import ALONG
 from .report import Report
 
 DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
 """What may decide which metrics there are."""
-STAGES = ("default", "recipe", "profile", "pipeline", "--set")
+STAGES = ("default", "recipe", "profile", ALONG, "pipeline", "--set")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+                     ("gate", "feedback", "advantage", "sampling"),
+                     "a term that reads a teacher in `teachers`, or responses that it begins")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
@@ -84,7 +87,9 @@ def _reads(recipe: Recipe, *quantities: Var) -> bool:
 
 
 def _teacher(recipe: Recipe) -> bool:
-    return _reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+    begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
+    return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+            or any(b.policy == "teacher" for b in begun))
 
 
 def _read(recipe: Recipe) -> set[str]:
@@ -96,7 +101,8 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
     """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
-                   if path.startswith(reader.settings) and history and history[-1].span}
+                   if path.startswith(reader.settings) and history and history[-1].span
+                   and history[-1].how != ALONG}
         if not written or reader.there():
             continue
         for path, last in written.items():

@@ -135,8 +135,10 @@ def find(path: str, name: str | None, kind: type, *, sets: Sequence[str] = (),
     word, top = KINDS[kind].partition(" ")[2], Span(file.path, 1, 1, 1, 1)
     names = [s.name for s in own]
     if name is not None:
-        project.report.add("RL201", f"the file has no {word} `{name}`", top, "not in this file",
-                           fix=did_you_mean(name, names))
+        other = project.scope.get(name)
+        project.report.add("RL201", f"`{name}` is {KINDS[type(other)]}, not {KINDS[kind]}" if other else
+                           f"the file has no {word} `{name}`", top, "not in this file", fix=did_you_mean(name, names)
+                           or f"write {kind.__name__.lower()} NAME …; the language reference has the form")
     elif own:
         project.report.add("RL202", f"the file holds {len(own)} {word}s: say which one", own[1].name_span,
                            "the second one", fix=f"write {file.path}:NAME with one of {', '.join(names)}")
