@@ -46,4 +46,5 @@ GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to
 TEACHER = Trait("teacher", "a reading of the teacher's opinion of each token")
 COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")
 ANSWERS = Trait("answers", "several answers in one response")
+JUDGED = Trait("judged", "a score that a model gives")
 OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")

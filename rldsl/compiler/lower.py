@@ -16,6 +16,7 @@ from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
 from rldsl.axes.base import Sampler
+from rldsl.axes.judging import Asked
 from rldsl.axes.several import SeveralAnswers
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
@@ -24,8 +25,10 @@ from .graph import (
     CARRIED,
     CORRECTION,
     CRITIC_WEIGHTS,
+    JUDGE_WEIGHTS,
     PROMPTS,
     REFERENCE_WEIGHTS,
+    REWARD_WEIGHTS,
     ROLLOUT_WEIGHTS,
     TEACHER_WEIGHTS,
     TRAJECTORIES,
@@ -63,7 +66,8 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
-    return Graph((_sample(recipe), _score(objective), *first, *_filters(recipe, objective), *later,
+    return Graph((_sample(recipe), *_judges(recipe, objective), _score(objective), *first,
+                  *_filters(recipe, objective), *later,
                   _advantage(objective), _update(recipe, objective, asked), *_late(recipe, objective),
                   *_after(recipe)))
 
@@ -143,10 +147,23 @@ def _sample(recipe: Recipe) -> Node:
     return Node("sample", "sample", reads, (TRAJECTORIES, *recorded, *extra), engine, options)
 
 
+ASKS = {"reward": REWARD_WEIGHTS, "judge": JUDGE_WEIGHTS, "policy": WEIGHTS, "initial": REFERENCE_WEIGHTS}
+"""{role of a model that is asked: its weights}."""
+
+
+def _judges(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """One node for each source that a model scores."""
+    for s in objective.scores:
+        if isinstance(s.scorer, Asked):
+            yield Node(f"judge.{s.label}", "judge", (TRAJECTORIES, ASKS[s.scorer.role]), (f"score.{s.label}",), "train",
+                       {**_cut(recipe), "label": s.label})
+
+
 def _score(objective: Objective) -> Node:
     correct = (q.CORRECT.name,) if objective.correct is not None else ()
-    scores = tuple(f"score.{s.label}" for s in objective.scores)
-    return Node("score", "score", (TRAJECTORIES,), (*scores, q.SCORES.name, *correct), "control")
+    judged = tuple(f"score.{s.label}" for s in objective.scores if isinstance(s.scorer, Asked))
+    scores = tuple(f"score.{s.label}" for s in objective.scores if not isinstance(s.scorer, Asked))
+    return Node("score", "score", (TRAJECTORIES, *judged), (*scores, q.SCORES.name, *correct), "control")
 
 
 def _cut(recipe: Recipe) -> dict[str, Any]:

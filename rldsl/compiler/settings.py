@@ -44,8 +44,12 @@ class Model:
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
     teachers: tuple[str, ...] = ()  # models whose log-probs are learned from, with the policy's own tokenizer
     teaching: Literal["mean"] | str | None = None
-    """Which of several teachers scores a response: `mean` is all of them, their log-probs and divergences averaged; a
-    text is the column of the data that names one of `teachers` in each row."""
+    """Which of several teachers scores a response: `mean` is all of them, log-probs and divergences averaged; a text
+    is the column of the data that names one of `teachers` in each row."""
+    reward: str | None = None  # the sequence classifier whose number is a reward
+    judge: Literal["policy"] | str | None = None  # the model that judges responses; `policy` is the one that is trained
+    judge_warm_start: Natural = 0
+    """Steps of supervised training of reward model and judge, on right and wrong answers: a toy has to learn first."""
     teacher_warm_start: Natural = 0
     """Steps of the same supervised training for each teacher: a toy teacher has to learn before it can teach."""
 

@@ -78,6 +78,13 @@ class TrainEngine(Protocol):
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> object:
         """The critic's value before each action token: a column."""
 
+    def replies(self, role: str, asked: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """For each (question, text) the log-prob that the text is the whole reply of the model in a role (judge,
+        policy, initial); None where they do not fit its context."""
+
+    def valued(self, responses: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """The reward model's number for each (prompt, response); None where they do not fit its context."""
+
     def update(self, job: UpdateJob) -> Tally:
         """One step; RunError RL601 before the step where anything is not finite."""
 

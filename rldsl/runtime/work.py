@@ -27,8 +27,9 @@ class Work:
     """What the nodes of the graph read and write for one batch.
 
     `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
-    table that advantages were taken over. `baseline` holds the greedy responses that rewards are compared with, where
-    there are any. Keys of `draws`, `problems` and `fates` are group numbers.
+    table that advantages were taken over. `judged` holds what models said of each response of the table, by the label
+    of the score, until it is scored. `baseline` holds the greedy responses that rewards are compared with, where there
+    are any. Keys of `draws`, `problems` and `fates` are group numbers.
     """
 
     batch: int
@@ -37,6 +38,7 @@ class Work:
     table: Batch | None = None
     statistics: Batch | None = None
     baseline: Work | None = None
+    judged: dict[str, list[float | None]] = field(default_factory=dict)
     draws: dict[int, Draw] = field(default_factory=dict)
     problems: dict[int, Problem] = field(default_factory=dict)
     fates: dict[int, str] = field(default_factory=dict)

@@ -62,8 +62,12 @@ def evaluated(recipe: Recipe, root: Path, model: Model) -> dict[str, Prompts]:
 
 def examples(recipe: Recipe, root: Path, model: Model) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(prompt, answer) of the problems that are set aside for supervised training."""
-    task = _task(recipe, root, recipe.settings.data.train, "warm_start", recipe.settings.data.answer)
-    return [(model.encode(p.prompt), model.reply(p.answer)) for p in task]
+    return [(model.encode(p.prompt), model.reply(p.answer)) for p in problems(recipe, root)]
+
+
+def problems(recipe: Recipe, root: Path) -> Task:
+    """The problems that are set aside for supervised training."""
+    return _task(recipe, root, recipe.settings.data.train, "warm_start", recipe.settings.data.answer)
 
 
 def _task(recipe: Recipe, root: Path, spec: str, split: Split, answer: str | None) -> Task:

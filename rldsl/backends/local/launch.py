@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from rldsl.axes.base import Optimizer
+from rldsl.axes.base import Optimizer, Scorer
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
@@ -32,6 +32,7 @@ from .capability import apart
 from .data import Model, evaluated, examples, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
+from .load_judges import Judges, load_judges
 from .load_teachers import load_teachers
 from .model import Policy
 from .teachers import Teachers
@@ -49,6 +50,7 @@ class Roles:
 
     reference: Policy | None
     teachers: Teachers | None
+    judges: Judges
 
 
 @contextmanager
@@ -67,7 +69,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
-    roles = Roles(_named_reference(plan, recipe, root, policy), load_teachers(plan, recipe, root, model, data, observe))
+    roles = Roles(_named_reference(plan, recipe, root, policy), load_teachers(plan, recipe, root, model, data, observe),
+                  load_judges(plan, recipe, root, model, observe))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
     engine = _engine(plan, recipe, model, folder, roles)
     schedule = recipe.schedule.choice
@@ -163,17 +166,21 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
         critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
-        """The policy before the first update is what the first checkpoint holds."""
+        """The policy before the first update is what the first checkpoint holds; before there is one, it is the policy.
+        """
         if roles.reference is not None:
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
-        file = folder / "checkpoints" / "batch-000000" / POLICY
-        twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
+        store = folder / "checkpoints"
+        first = store / "batch-000000" / POLICY
+        written = checkpoints.exists(store)
+        twin.load_state_dict(torch.load(first, map_location=model.policy.device, weights_only=True) if written
+                             else model.policy.state_dict())
         return twin.requires_grad_(False)
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teachers=roles.teachers)
+                       reference=reference, teachers=roles.teachers, judges=roles.judges)
 
 
 def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
@@ -183,7 +190,8 @@ def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
 
 def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores
+                        if isinstance(s.scorer, Scorer) and not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 

@@ -13,6 +13,7 @@ from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
+from rldsl.axes.judging import ModelSource
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
@@ -44,17 +45,28 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
-    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
+    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+    for name in ("reward", "judge"):
+        yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
+                     f"a source in the feedback that asks the {name}")
+    yield Reader("model.judge_warm_start", lambda: _asked(recipe, "reward") or (
+        _asked(recipe, "judge") and s.model.judge != "policy"), ("feedback", "model.judge"),
+                 "a reward model or a judge of its own")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
 
 def _reads(recipe: Recipe, *quantities: Var) -> bool:
     return bool(_read(recipe) & {v.name for v in quantities})
+
+
+def _asked(recipe: Recipe, role: str) -> bool:
+    return any(isinstance(n.choice, ModelSource) and n.choice.asked().role == role
+               for n in feedback_nodes(recipe.feedback))
 
 
 def _teacher(recipe: Recipe) -> bool:
@@ -70,7 +82,7 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
     """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
-                   if path.startswith(reader.settings) and history and history[-1].span}
+                   if _covers(reader.settings, path) and history and history[-1].span}
         if not written or reader.there():
             continue
         for path, last in written.items():
@@ -78,6 +90,11 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
                 report.add("RL208", f"`{path}` has no effect here", last.span, "nothing reads it",
                            why="a setting that does nothing would be believed to do something",
                            fix=f"leave it out; what would read it is {reader.would_read}")
+
+
+def _covers(settings: str, path: str) -> bool:
+    """Whether a path is the setting, or in the block."""
+    return path.startswith(settings) if settings.endswith(".") else path == settings
 
 
 def _after(last: Origin, reader: Reader, recipe: Recipe, line: list[str]) -> bool:

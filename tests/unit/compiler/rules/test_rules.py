@@ -203,7 +203,7 @@ def test_every_file_is_a_rule_that_explains_itself():
 
 EVERYDAY = {"step", "turn", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject", "discard",
             "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy",
-            "full", "top_k", "sampled"}
+            "full", "top_k", "sampled", "vector", "answers", "judge"}
 """Names of choices that are words of the trade too."""
 
 
