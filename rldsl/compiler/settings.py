@@ -13,7 +13,20 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
-from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
+from rldsl.axes.types import (
+    Band,
+    Batches,
+    Bound,
+    Bytes,
+    Count,
+    Fraction,
+    Natural,
+    Positive,
+    Prompts,
+    Seconds,
+    Tokens,
+    Unit,
+)
 from rldsl.diagnostics import Diagnostic, Span, at
 
 DTYPES = {"bf16": "bfloat16", "fp32": "float32"}
@@ -79,6 +92,10 @@ class Optim:
     clip_grad: Positive | None = 1.0  # bound on the global gradient norm
     updates_per_batch: Count = 1
     epochs: Count = 1
+    layers: Annotated[Band, Bound(ge=0, le=1), Unit("fraction")] | None = None
+    """Only layers whose middle lies in this part of the stack, 0 at the embedding, are trained; none trains everything."""
+    lora_rank: Count | None = None  # train a low-rank addition to each layer's matrices instead of the matrices
+    lora_alpha: Positive = 16.0  # the addition is scaled by lora_alpha / lora_rank
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from .load_teachers import load_teachers
 from .model import Policy
 from .teachers import Teachers
 from .train_optimizer import OptimizerSpec
+from .trained_part import Part, restrict
 from .warm_start import warm_start
 
 MACHINE = "machine.json"
@@ -160,6 +161,8 @@ def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> 
 
 def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
+    part = Part(settings.optim.layers, settings.optim.lora_rank, settings.optim.lora_alpha)
+    restrict(model.policy, part, plan.seed)
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
@@ -171,6 +174,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
         if roles.reference is not None:
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
+        restrict(twin, part, plan.seed)
         store = folder / "checkpoints"
         first = store / "batch-000000" / POLICY
         written = checkpoints.exists(store)
