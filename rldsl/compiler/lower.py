@@ -43,7 +43,7 @@ from .recipe import Recipe
 RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name,
             q.TOKENS.name)
 """What sampling itself leaves behind."""
-CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
+CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name, q.SQUARES.name)
 """What a forward of the current policy can give, divergences from a teacher beside; with gradient inside the update."""
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
             "teacher": ((q.LOGP_TEACHER.name,), (TEACHER_WEIGHTS,)),

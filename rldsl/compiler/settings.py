@@ -93,7 +93,7 @@ class Optim:
     updates_per_batch: Count = 1
     epochs: Count = 1
     layers: Annotated[Band, Bound(ge=0, le=1), Unit("fraction")] | None = None
-    """Only layers whose middle lies in this part of the stack, 0 at the embedding, are trained; none trains everything."""
+    """Only layers whose middle lies in this part of the stack, 0 at the embedding, are trained; none trains all."""
     lora_rank: Count | None = None  # train a low-rank addition to each layer's matrices instead of the matrices
     lora_alpha: Positive = 16.0  # the addition is scaled by lora_alpha / lora_rank
 

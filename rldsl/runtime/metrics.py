@@ -67,6 +67,7 @@ DETAILS = (
     Metric("mismatch/mean", "ℓ − log μ", "number", "mean, over computed tokens: engine mismatch, lag and movement"),
     Metric("mismatch/abs", "|ℓ − log μ|", "number", "mean, over computed tokens of all updates"),
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
+    Metric("squares", "Σπ²", "number", "mean sum of squared probabilities over the vocabulary, over computed tokens"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
     Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),

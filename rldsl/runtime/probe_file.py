@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
-             "kl_exact", "rewards", "errors")
+             "kl_exact", "squares", "rewards", "errors")
 PER_RESPONSE = ("greedy_reward", "quality", "agent", "chosen", "mismatched")
 """Numbers of a whole response, under the names of the variables that formulas read."""
 LABELS = ("turns", "steps", "segments", "states")
@@ -44,6 +44,7 @@ class Response(BaseModel):
     versions: list[int] | None = None
     entropy: list[float] | None = None
     kl_exact: list[float] | None = None
+    squares: list[float] | None = None
     divergences: dict[str, list[float]] | None = None
     rewards: list[float] | None = None
     errors: list[int] | None = None

@@ -83,7 +83,7 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
         out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
                     "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
                     "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
-                    "kl_exact": [draw.random() for _ in range(n)],
+                    "kl_exact": [draw.random() for _ in range(n)], "squares": [draw.random() for _ in range(n)],
                     "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),

@@ -17,7 +17,7 @@ from rldsl.runtime.settle import settle, weigh
 from .harness import OBJECTIVE_CHOICES, batch_file, objective_of, random_batch
 
 FIXED = ("reward", "token_reward", "advantage", "correction", "weight", "value_target")
-CURRENT = frozenset({"logp_current", "entropy", "kl_exact"})
+CURRENT = frozenset({"logp_current", "entropy", "kl_exact", "squares"})
 
 
 def update_of(objective: Objective, math, seed: int) -> Batch:

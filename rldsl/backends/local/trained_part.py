@@ -1,4 +1,5 @@
-"""Which of a policy's parameters are trained: all, some layers, or low-rank additions to the matrices of these layers."""
+"""Which of a policy's parameters are trained: all, some layers, or low-rank additions to the matrices of these layers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from .model import Policy
 
 @dataclass(frozen=True)
 class Part:
-    """`layers` are fractions of the stack, None all of them and the rest of the model; `rank` of additions, None none."""
+    """`layers` are fractions of the stack, None all of them and the rest of the model; `rank` of additions, None none.
+    """
 
     layers: Band | None = None
     rank: int | None = None
@@ -46,7 +48,8 @@ def chosen_layers(count: int, part: Band | None) -> list[int]:
     found = [i for i in range(count) if part is None or part.low <= (i + 0.5) / count <= part.high]
     if not found:
         raise RecipeError([Diagnostic(
-            "RL204", f"optim.layers is {part.low:g}..{part.high:g}, and none of the {count} layers has its middle there",
+            "RL204", f"optim.layers is {part.low:g}..{part.high:g}, and none of the {count} layers has its middle "
+            "there",
             why="nothing would be trained", fix=f"choose a wider part: each layer is {1 / count:.0%} of the stack")])
     return found
 

@@ -56,7 +56,8 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     yield Reader("model.judge_warm_start", lambda: _asked(recipe, "reward") or (
         _asked(recipe, "judge") and s.model.judge != "policy"), ("feedback", "model.judge"),
                  "a reward model or a judge of its own")
-    yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",), "a rank: optim.lora_rank")
+    yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",),
+                 "a rank: optim.lora_rank")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 

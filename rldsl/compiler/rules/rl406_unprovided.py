@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.algebra.expr import GROUP, PAIR, RESPONSE, TOKEN, UPDATE
+from rldsl.algebra.expr import GROUP, PAIR, POSITION, RESPONSE, TOKEN, UPDATE
 from rldsl.algebra.grain import grains
 from rldsl.algebra.variables import CHOSEN, GREEDY_REWARD
 from rldsl.axes.base import Gate
@@ -21,7 +21,7 @@ from ..lower import provided
 from ..recipe import Node, Recipe
 
 CODE = "RL406"
-WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
+WHOLE = {TOKEN, RESPONSE, POSITION, GROUP, UPDATE}
 """The units that every batch is divided into."""
 
 

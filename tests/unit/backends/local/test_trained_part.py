@@ -51,8 +51,8 @@ def test_only_the_additions_move(tmp_path):
     assert changed == wanted and all(n.startswith("layers.0.adapters.") for n in changed) and len(changed) == 8
 
 
-@pytest.mark.parametrize("part, layers", [(Band(0.4, 0.6), [2]), (Band(0.0, 1.0), [0, 1, 2, 3, 4]), (None, [0, 1, 2, 3, 4]),
-                                          (Band(0.5, 0.5), [2]), (Band(0.0, 0.3), [0, 1])])
+@pytest.mark.parametrize("part, layers", [(Band(0.4, 0.6), [2]), (Band(0.0, 1.0), [0, 1, 2, 3, 4]),
+                                          (None, [0, 1, 2, 3, 4]), (Band(0.5, 0.5), [2]), (Band(0.0, 0.3), [0, 1])])
 def test_a_layer_is_chosen_by_its_middle(part, layers):
     assert chosen_layers(5, part) == layers
 
