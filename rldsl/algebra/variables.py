@@ -24,6 +24,8 @@ KL_EXACT = Var("kl_exact", TOKEN, r"\mathrm{KL}_t(\pi_\theta\Vert\pi_{\mathrm{re
 """Full-vocabulary KL(π_θ‖π_ref) at this position, in nats."""
 SQUARES = Var("squares", TOKEN, r"\sum_v\pi_v^2", "Σπᵥ²", gradient=True)
 """Σ_v π_θ(v)² over the vocabulary at this position: the chance that two draws agree."""
+PRETRAIN = Var("logp_pretrain", UPDATE, r"\overline{\log\pi_\theta(x)}", "log π_θ(x)", gradient=True)
+"""Mean over the update's pretraining texts of log π_θ of the whole text: a second stream of data, of no response."""
 VALUE = Var("values", TOKEN, r"V_t", "Vₜ")
 """The critic's value before each action token, a constant in the policy's objective."""
 ADVANTAGE = Var("advantage", TOKEN, r"A_t", "Aₜ")

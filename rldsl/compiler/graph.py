@@ -22,11 +22,12 @@ TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "va
 WEIGHTS, ROLLOUT_WEIGHTS = "weights", "rollout_weights"
 REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS = "reference_weights", "critic_weights", "teacher_weights"
 REWARD_WEIGHTS, JUDGE_WEIGHTS = "reward_weights", "judge_weights"
+PRETRAIN_TEXTS = "pretrain_texts"
 MODEL = "model"
 """The grain of a set of weights: one per run."""
 
 INPUTS = (PROMPTS, WEIGHTS, ROLLOUT_WEIGHTS, REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS,
-          REWARD_WEIGHTS, JUDGE_WEIGHTS, variables.TRAINER_VERSION.name)
+          REWARD_WEIGHTS, JUDGE_WEIGHTS, PRETRAIN_TEXTS, variables.TRAINER_VERSION.name)
 """What exists before a batch begins; so does what choices carry from batch to batch, under names in `CARRIED`."""
 CARRIED = "state."
 
@@ -34,7 +35,7 @@ GRAINS: Mapping[str, str] = {
     TRAJECTORIES: RESPONSE, PROMPTS: GROUP, VALUE_TARGET: TOKEN, CORRECTION: TOKEN,
     WEIGHTS: MODEL, ROLLOUT_WEIGHTS: MODEL, REFERENCE_WEIGHTS: MODEL, CRITIC_WEIGHTS: MODEL, TEACHER_WEIGHTS: MODEL,
     REWARD_WEIGHTS: MODEL, JUDGE_WEIGHTS: MODEL,
-    "evaluation": UPDATE,
+    PRETRAIN_TEXTS: RESPONSE, "evaluation": UPDATE,
     **{v.name: v.grain for v in vars(variables).values() if isinstance(v, Var)},
 }
 

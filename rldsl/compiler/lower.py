@@ -26,6 +26,7 @@ from .graph import (
     CORRECTION,
     CRITIC_WEIGHTS,
     JUDGE_WEIGHTS,
+    PRETRAIN_TEXTS,
     PROMPTS,
     REFERENCE_WEIGHTS,
     REWARD_WEIGHTS,
@@ -53,7 +54,8 @@ FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,),
 reads what it is compared with beside, and `mismatched` compares it there with the reference on responses to other
 prompts."""
 MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
-        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
+        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name,
+        q.PRETRAIN.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
 CHECKPOINT_EVERY = 10
 """Batches between two checkpoints; the last batch always has one."""
@@ -217,13 +219,17 @@ def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node
                "wants": list(_of_current({q.LOGP.name, *asked})), "one_forward": False,
                "skip_zero_rows": False, "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
+    if q.PRETRAIN.name in in_update(objective):
+        options["pretrain_texts"] = recipe.settings.data.pretrain_texts
     written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
     return Node("update", "update", _update_reads(objective, options), written, "train", options)
 
 
 def _update_reads(objective: Objective, options: Mapping[str, Any]) -> tuple[str, ...]:
     models = [WEIGHTS, *_compared_with(options["wants"])]
-    own = in_update(objective) - set(options["wants"]) | {CORRECTION}
+    own = in_update(objective) - {*options["wants"], q.PRETRAIN.name} | {CORRECTION}
+    if q.PRETRAIN.name in in_update(objective):
+        models.append(PRETRAIN_TEXTS)
     if options["critic"]:
         models.append(CRITIC_WEIGHTS)
         own |= {VALUE_TARGET} if options["value_clip"] is None else {VALUE_TARGET, q.VALUE.name}

@@ -80,6 +80,8 @@ class Data:
     answer: str = "answer"
     template: str | None = None
     too_long: Literal["error", "drop"] = "error"
+    pretrain: str | None = None  # texts that stay likely: prompt and answer of each row, one after the other
+    pretrain_texts: Count = 8  # of them in each update
 
 
 @dataclass(frozen=True)

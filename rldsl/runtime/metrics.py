@@ -68,6 +68,8 @@ DETAILS = (
     Metric("mismatch/abs", "|ℓ − log μ|", "number", "mean, over computed tokens of all updates"),
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
     Metric("squares", "Σπ²", "number", "mean sum of squared probabilities over the vocabulary, over computed tokens"),
+    Metric("logp_pretrain", "log π of texts", "number",
+           "mean log-likelihood of a pretraining text, in nats, at the start of the update; mean over updates"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
     Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),

@@ -75,10 +75,12 @@ class Pair(BaseModel):
 
 
 class BatchFile(BaseModel):
-    """BATCH.json: responses, or pairs. `state` is what choices carry from batch to batch: {choice: {name: number}}."""
+    """BATCH.json: responses, or pairs. `logp_pretrain` is the mean log-likelihood of the update's pretraining texts,
+    `state` what choices carry from batch to batch: {choice: {name: number}}."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     trainer_version: int | None = None
+    logp_pretrain: float | None = None
     state: dict[str, dict[str, float]] = {}
     responses: list[Response] = []
     pairs: list[Pair] = []

@@ -44,7 +44,8 @@ class UpdateJob:
     """One optimizer step on `rows` (in the order of `batch`), whose columns hold every constant.
 
     `lr_factor` scales the learning rates. `policy` and `critic` say who is trained; `value_clip` bounds how far a
-    value may move from the one recorded before the batch (none: unbounded).
+    value may move from the one recorded before the batch (none: unbounded). `pretrain` are texts of a second stream of
+    data, each with its first token as the prompt.
     """
 
     rows: Sequence[Trajectory]
@@ -54,6 +55,7 @@ class UpdateJob:
     policy: bool
     critic: bool
     value_clip: float | None = None
+    pretrain: Sequence[Trajectory] = ()
 
 
 class RolloutEngine(Protocol):

@@ -62,7 +62,8 @@ class Settings:
 @dataclass
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
-    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample.
+    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `pretrain` are
+    texts of a second stream of data, as token ids.
     """
 
     folder: Path
@@ -80,6 +81,7 @@ class Run:
     observe: Observe
     fresh: bool
     fingerprint: str = ""
+    pretrain: Sequence[tuple[int, ...]] = ()
 
     @property
     def checkpoints(self) -> Path:

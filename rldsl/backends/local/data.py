@@ -65,6 +65,17 @@ def examples(recipe: Recipe, root: Path, model: Model) -> Sequence[tuple[tuple[i
     return [(model.encode(p.prompt), model.reply(p.answer)) for p in problems(recipe, root)]
 
 
+def pretraining(recipe: Recipe, root: Path, model: Model) -> list[tuple[int, ...]]:
+    """The texts of a second stream of data as token ids, each cut at the model's context; empty where there is none."""
+    spec, data = recipe.settings.data.pretrain, recipe.settings.data
+    if spec is None:
+        return []
+    context = model.policy.architecture.context
+    found = [(model.tokenizer.encode(p.prompt) + model.tokenizer.reply(p.answer))[:context]
+             for p in _task(recipe, root, spec, "train", data.answer)]
+    return [ids for ids in found if len(ids) > 1]
+
+
 def problems(recipe: Recipe, root: Path) -> Task:
     """The problems that are set aside for supervised training."""
     return _task(recipe, root, recipe.settings.data.train, "warm_start", recipe.settings.data.answer)

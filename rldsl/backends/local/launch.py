@@ -29,7 +29,7 @@ from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 
 from .capability import apart
-from .data import Model, evaluated, examples, prompt_limit, training
+from .data import Model, evaluated, examples, pretraining, prompt_limit, training
 from .engine import POLICY, LocalEngine
 from .load import load_policy
 from .load_judges import Judges, load_judges
@@ -78,7 +78,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
     with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None)
+                  pool.score, journal, progress, observe, fresh=found is None,
+                  pretrain=pretraining(recipe, root, model))
         if resume:
             _restore(run, engine, found)
         else:

@@ -23,6 +23,7 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from .forward import forward
 from .model import Policy
+from .second_stream import second_stream
 from .teachers import Teachers
 from .terms import Terms, with_constants
 from .train_optimizer import Stepper, require_finite
@@ -65,6 +66,8 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
         for piece in pieces:
             found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
             _backward(found, _coefficients(trainer, piece, found, tally))
+    for part in trainer.terms.once:
+        second_stream(trainer, part, job, update, tally)
     for part in trainer.terms.parts:
         tally.add(f"objective/{part.name}", 0.0)
     tally.add("grad_norm", trainer.stepper.step(job.lr_factor, "policy backward"))
@@ -113,7 +116,7 @@ def _coefficients(trainer: PolicyTrainer, piece: _Piece, found: dict[str, Tensor
     require_finite(found.items(), lengths, names, "policy forward")
     batch = piece.batch.with_columns(**{n: Value(TOKEN, trainer.math.column(c)) for n, c in found.items()})
     slopes: dict[str, Tensor] = {}
-    for part in trainer.terms.parts:
+    for part in (p for p in trainer.terms.parts if p not in trainer.terms.once):
         value, own = trainer.math.both(part.expr, batch.columns, batch.shape)
         tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
         columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]

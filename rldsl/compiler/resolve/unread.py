@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
+from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED, PRETRAIN
 from rldsl.axes.base import Source
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.traits import VALUES
@@ -58,6 +58,8 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
                  "a reward model or a judge of its own")
     yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",),
                  "a rank: optim.lora_rank")
+    yield Reader("data.pretrain", lambda: _reads(recipe, PRETRAIN), ("gate",), "a term that reads pretraining texts")
+    yield Reader("data.pretrain_texts", lambda: s.data.pretrain is not None, ("data.pretrain",), "texts: data.pretrain")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
