@@ -7,8 +7,10 @@ recipe layer_select extends grpo {
   optim { layers: 40%..60% }
 
   profile toy {
-    model.policy = "toy:llama-5x64"
-    optim  { adamw(lr: 5e-3) }
-    budget { steps: 80 }
+    gate         = clip(0.2)
+    model.policy = "toy:llama-3x64"
+    data   { prompts: 32 }
+    optim  { adamw(lr: 1e-3), updates_per_batch: 4 }
+    budget { steps: 100 }
   }
 }
