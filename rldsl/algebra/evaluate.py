@@ -270,7 +270,7 @@ def _reduce_partials(op: str, x: list[float], g: float) -> list[float]:
         case "sum":
             return [g] * len(x)
         case "mean":
-            return [g / len(x)] * len(x)
+            return [g / len(x) for _ in x]
         case "max" | "min":
             best = REDUCTIONS[op](x)
             ties = x.count(best)

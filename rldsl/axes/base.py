@@ -1,7 +1,8 @@
 """One base class per kind of choice: the question its axis answers, and with what.
 
 A choice answers with expressions over `rldsl.algebra.variables`. Everything the compiler must provide for it
-(a critic, a reference model, the old policy's log-probs) is read off those expressions.
+(a critic, a reference model, the old policy's log-probs) is read off those expressions. What schedules and
+placements answer, with which events and actions, is in `control`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from rldsl.algebra.expr import Const, Expr
 from rldsl.algebra.variables import REWARD
 
 from .choice import Choice
+from .control import Action as Action
+from .control import Event as Event
+from .control import Placement as Placement
+from .control import Schedule as Schedule
 from .quantities import around_one as around_one
 from .quantities import binary_kl as binary_kl
 from .quantities import kl_estimate as kl_estimate
@@ -178,6 +183,10 @@ class SamplingStage(Choice):
         """Prompts drawn for each one that is wanted."""
         return 1.0
 
+    def at_once(self) -> tuple[str, int] | None:
+        """(column that names a row's source, most responses of one source in flight), or None."""
+        return None
+
     def rounds(self) -> int | None:
         """Most sampling rounds to refill the batch; None has no bound."""
         return None
@@ -309,6 +318,14 @@ class Distribution(Choice):
         """Response-grain 1/0: whether the response may be used; None where every one may."""
         return None
 
+    def admits(self) -> int | None:
+        """Most batches' worth of prompts that may wait in the pool, begun and not yet trained; None has no bound."""
+        return None
+
+    def survives(self) -> int | None:
+        """How often a response may be cut short and taken up again before it is given up; None has no bound."""
+        return None
+
 
 class Mask(Distribution):
     """A correction that drops: by itself 1 for what is kept, else 0.
@@ -328,60 +345,7 @@ class Mask(Distribution):
         return self.keeps() if self.denominator == "kept" else None
 
 
-# ── system ───────────────────────────────────────────────────────────────────────────────────────────
-
-@dataclass(frozen=True)
-class Event:
-    """What happened: "start", "sampled" (a batch is complete), "updated" (a batch was trained), "published"."""
-
-    kind: str
-    batch: int = 0
-    updates: int = 0
-
-
-@dataclass(frozen=True)
-class Action:
-    """What to do: "sample" batch n, "train" batch n, "publish" the trainer's weights."""
-
-    kind: str
-    batch: int = 0
-
-
-class Schedule(Choice):
-    """When data is made and used: pure functions on events, with their state in the checkpoint."""
-
-    axis = "system"
-
-    def overlaps(self) -> bool:
-        """Whether sampling goes on while the trainer trains."""
-        return False
-
-    def lag(self) -> int | None:
-        """Most batches by which data can be older than the trainer; None is no bound."""
-        return 0
-
-    def initial(self) -> dict[str, Any]:
-        """The state before the first event; JSON values only."""
-        return {}
-
-    def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
-        """The new state and what to do now."""
-        raise TypeError(f"{self.name} schedules nothing")
-
-
-class Placement(Choice):
-    """Where sampling and training run."""
-
-    axis = "system"
-
-    def shared(self) -> bool:
-        """Whether one device pool does both, in turn."""
-        raise TypeError(f"{self.name} places nothing")
-
-    def pools(self) -> dict[str, int]:
-        """{role: devices} where the roles "rollout" and "train" have their own; a parameter of that name says it."""
-        return {}
-
+# ── beside the axes ──────────────────────────────────────────────────────────────────────────────────
 
 class Optimizer(Choice):
     """A member of the `optim` block's optimizer family."""
@@ -391,6 +355,10 @@ class Optimizer(Choice):
     def factory(self) -> tuple[str, dict[str, Any]]:
         """The torch class by dotted name "pkg.mod:Class", and its keyword arguments."""
         raise TypeError(f"{self.name} builds nothing")
+
+    def trains(self) -> bool:
+        """Whether it takes steps at all; without any, no gradient is computed either."""
+        return True
 
     def slots(self) -> int:
         """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""

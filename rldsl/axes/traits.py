@@ -41,10 +41,18 @@ SEQUENCE_SCALE = Trait("sequence_scale", "a length-normalised ratio with one val
 OWN_GRAIN = Trait("own_grain", "a correction whose grain is a parameter")
 SCORE_ONLY = Trait("score_only", "a penalty whose gradient is a constant times that of the log-prob")
 
+ROUTING_REPLAY = Trait("routing_replay", "the experts that each token was sampled with, again in training")
+CANDIDATES_REPLAY = Trait("candidates_replay", "the tokens that sampling chose from, again in training")
+BIT_EQUAL = Trait("bit_equal", "bit-equal log-probs from both engines")
+
 STORED = Trait("stored", "responses that the data set holds")
 GREEDY_BASELINE = Trait("greedy_baseline", "the reward of one greedy response to each prompt")
 TEACHER = Trait("teacher", "a reading of the teacher's opinion of each token")
 COMPARES = Trait("compares", "a comparison of responses that are judged good or bad")
+
+CUTS = Trait("cuts", "a schedule that stops responses and takes them up again under newer weights")
+FIRST_COME = Trait("first_come", "batches of whatever is finished first")
+EVENS_LENGTHS = Trait("evens_lengths", "a limit that keeps the sources of quick responses from filling the batches")
 ANSWERS = Trait("answers", "several answers in one response")
 JUDGED = Trait("judged", "a score that a model gives")
 OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -110,7 +109,6 @@ Natural = Annotated[int, Bound(ge=0)]
 Seconds = Annotated[float, Bound(gt=0), Unit("seconds")]
 Bytes = Annotated[int, Bound(ge=1), Unit("bytes")]
 Denominator = Literal["all", "kept"]
-Check = Callable[[Any], str | None]
 
 NUMERATORS = ("current",)
 DENOMINATORS = ("old", "rollout")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rldsl.compiler.compile import compile_recipe
+from rldsl.compiler.pipeline import PipelinePlan
 from rldsl.compiler.plan import Plan, write_plan
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.resolve import resolve, resolve_all
+from rldsl.compiler.resolve import resolve_file, resolve_runnable
 from rldsl.compiler.resolve.load import shown
+from rldsl.compiler.stages import Pipeline
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
+from .shared.names import misnamed
 from .shared.output import add_format, emit
 from .shared.target import add_changes, home, recipe_files, split
 
@@ -30,31 +34,48 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compiles what it can, reports everything that is wrong, and says where the plans are."""
     found: list[Diagnostic] = []
-    plans: list[tuple[Plan, Path]] = []
+    plans: list[tuple[Plan | PipelinePlan, Path]] = []
     for target in args.files or _project():
-        for recipe in _recipes(target, args, found):
+        for each in _targets(target, args, found):
             try:
-                plans.append(_compile(recipe, args, found))
+                written = _pipeline if isinstance(each, Pipeline) else _compile
+                plans.append(written(each, args, found))
             except RecipeError as error:
                 found += error.diagnostics
     found = list(dict.fromkeys(found))
     width = max((len(f"{plan.file}:{plan.name}") for plan, _ in plans), default=0)
     lines = [f"{plan.file + ':' + plan.name:<{width}}  →  {shown(path)}" for plan, path in plans]
-    payload = {"plans": [{"name": plan.name, "file": plan.file, "plan": str(path), "fingerprints":
-                          dict(plan.fingerprints)} for plan, path in plans]}
+    payload = {"plans": [{"name": plan.name, "file": plan.file, "plan": str(path), **_identity(plan)}
+                         for plan, path in plans]}
     return emit(args, "\n".join(lines), payload, found)
+
+
+def _identity(plan: Plan | PipelinePlan) -> dict[str, Any]:
+    if isinstance(plan, Plan):
+        return {"fingerprints": dict(plan.fingerprints)}
+    return {"fingerprints": {"pipeline": plan.fingerprint},
+            "stages": [{"name": s.name, "fingerprints": dict(s.plan.fingerprints)} for s in plan.stages]}
+
+
+def _pipeline(pipeline: Pipeline, args: argparse.Namespace, found: list[Diagnostic]) -> tuple[PipelinePlan, Path]:
+    """The plan of a pipeline, written; warnings go to `found`. RecipeError where a stage is wrong."""
+    from .shared.pipeline import compiled
+
+    plan, path, warnings = compiled(pipeline, home(pipeline.file), args, run=False, preflight=args.preflight)
+    found += warnings
+    return plan, path
 
 
 def _compile(recipe: Recipe, args: argparse.Namespace, found: list[Diagnostic]) -> tuple[Plan, Path]:
     """One plan, written; warnings go to `found`. RecipeError where the recipe is wrong."""
     plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
-    root = home(recipe.file)
+    root, wrong = home(recipe.file), misnamed(recipe)
     if args.preflight:
         from .shared.preflight import preflight
 
-        missing = preflight(recipe, root)
-        if missing:
-            raise RecipeError([*warnings, *missing])
+        wrong += [d for d in preflight(recipe, root) if d not in wrong]
+    if wrong:
+        raise RecipeError([*warnings, *wrong])
     found += warnings
     return plan, _write(plan, root)
 
@@ -67,14 +88,15 @@ def _project() -> list[str]:
     return files
 
 
-def _recipes(target: str, args: argparse.Namespace, found: list[Diagnostic]) -> Iterator[Recipe]:
-    """The recipes of a target; what is wrong with them goes to `found`."""
+def _targets(target: str, args: argparse.Namespace, found: list[Diagnostic]) -> Iterator[Recipe | Pipeline]:
+    """The recipes and pipelines of a target; what is wrong with them goes to `found`."""
     path, name = split(target)
     try:
         if name or args.profile or args.sets:
-            yield resolve(path, name, profile=args.profile, sets=args.sets)
+            yield resolve_runnable(path, name, profile=args.profile, sets=args.sets)
         else:
-            yield from resolve_all(path)
+            recipes, pipelines = resolve_file(path)
+            yield from (*recipes, *pipelines)
     except RecipeError as error:
         found += error.diagnostics
 

@@ -1,4 +1,4 @@
-"""Explain a recipe, one of its values, a choice of the vocabulary, or a diagnostic's code."""
+"""Explain a recipe, a pipeline, one of its values, a choice of the vocabulary, or a diagnostic's code."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from rldsl.algebra.render_latex import latex
 from rldsl.algebra.render_unicode import unicode
 from rldsl.axes import discover
 from rldsl.compiler.resolve.report import did_you_mean
+from rldsl.compiler.stages import Pipeline
 from rldsl.diagnostics import RecipeError, at
 
 from .shared.output import add_format, emit
-from .shared.target import add_changes, resolved
+from .shared.target import add_changes, runnable, split
 
 PAGES = Path(rldsl.__file__).parent / "diagnostics" / "pages"
 EPILOG = ("examples: explain grpo.rl · explain grpo.rl gate.high · explain gate.clip · explain RL301 · "
@@ -39,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
     axis, dot, name = args.what.partition(".")
     if dot and axis in discover.FAMILIES and not Path(args.what).exists():
         return _choice(args, axis, name)
-    recipe = resolved(args.what, args)
-    return _value(args, recipe) if args.path else _recipe(args, recipe)
+    target = runnable(args.what, args)
+    if isinstance(target, Pipeline):
+        return _pipeline(args, target)
+    return _value(args, target) if args.path else _recipe(args, target)
 
 
 def _code(args: argparse.Namespace) -> int:
@@ -95,6 +98,23 @@ def _value(args: argparse.Namespace, recipe: Any) -> int:
     payload = [{"how": s.how, "recipe": s.recipe, "value": s.value, "file": s.span.file if s.span else None,
                 "line": s.span.line if s.span else None} for s in steps]
     return emit(args, "\n".join([head, *lines]), {"path": args.path, "origins": payload})
+
+
+def _pipeline(args: argparse.Namespace, pipeline: Pipeline) -> int:
+    from rldsl.compiler import explain_pipeline
+    from rldsl.compiler.pipeline import compile_pipeline
+
+    if args.path:
+        raise RecipeError([at("RL207", f"`{pipeline.name}` is a pipeline, and `{args.path}` a value of a recipe.",
+                              pipeline.span, "a pipeline",
+                              fix=f"Name the stage: {split(args.what)[0]}:{pipeline.name}.STAGE {args.path}")])
+    found = compile_pipeline(pipeline)[1]
+    if args.html:
+        _write(args.html, explain_pipeline.to_html(pipeline))
+        return emit(args, f"wrote {args.html}", {"html": args.html}, found, notes=True)
+    if args.format == "json":
+        return emit(args, payload={"explanation": explain_pipeline.to_json(pipeline)}, diagnostics=found)
+    return emit(args, explain_pipeline.to_text(pipeline), diagnostics=found, notes=True)
 
 
 def _recipe(args: argparse.Namespace, recipe: Any) -> int:

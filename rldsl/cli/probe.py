@@ -12,6 +12,8 @@ from rldsl.diagnostics import RecipeError, at
 from .shared.output import add_format, emit
 from .shared.target import add_recipe, resolved
 
+STANDARD_INPUT = "-"
+
 
 def add(subparsers: argparse._SubParsersAction) -> None:
     """Declares the command's arguments."""
@@ -32,13 +34,13 @@ def run(args: argparse.Namespace) -> int:
     clashes = [d for d in check(recipe) if d.severity == "error" and d.code.startswith("RL3")]
     if clashes:
         raise RecipeError(clashes)
-    result = probe(build(recipe), read_batch(_read(args.batch), args.batch), args.batch,
-                   recipe.sampling[0].choice.siblings())
+    name = "standard input" if args.batch == STANDARD_INPUT else args.batch
+    result = probe(build(recipe), read_batch(_read(args.batch), name), name, recipe.sampling[0].choice.siblings())
     return emit(args, json.dumps(result, indent=2, ensure_ascii=False), result)
 
 
 def _read(path: str) -> str:
-    if path == "-":
+    if path == STANDARD_INPUT:
         return sys.stdin.read()
     try:
         return Path(path).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Compile a recipe and train it, with a live view, tracking and a report."""
+"""Compile a recipe or a pipeline and train it, with a live view, tracking and a report."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.stages import Pipeline
 from rldsl.diagnostics import RecipeError
 
 from .shared.output import add_format
-from .shared.target import add_recipe, home, resolved
+from .shared.target import add_address, add_recipe, home, runnable
 
 
 def add(subparsers: argparse._SubParsersAction) -> None:
@@ -22,6 +23,7 @@ def add(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--seed", type=int, help="the run's seed, as --set seed=N")
     parser.add_argument("--out", metavar="FOLDER", type=Path,
                         help="the run's folder, which must not exist (default: runs/<name>-<time> in the project)")
+    add_address(parser)
     add_format(parser)
 
 
@@ -34,18 +36,22 @@ def run(args: argparse.Namespace) -> int:
     from rldsl.runtime.folder import PLAN, PROJECT
 
     from .shared.output import emit
+    from .shared.pipeline import start
     from .shared.session import train, unwritable
 
     if args.seed is not None:
         args.sets = [*args.sets, f"seed={args.seed}"]
-    recipe = resolved(args.file, args)
+    target = runnable(args.file, args)
+    root = home(target.file)
+    if isinstance(target, Pipeline):
+        return start(target, args.out or _folder(target.name, root), root, args)
+    recipe = target
     if missing := missing_for_run(recipe.settings, recipe.span):
         raise RecipeError(missing)
     plan, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
     if warnings and args.format == "terminal":
         emit(args, diagnostics=warnings)
-    root = home(recipe.file)
-    folder = args.out or root / "runs" / f"{plan.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    folder = args.out or _folder(plan.name, root)
     try:
         written = write_plan(plan, root)
         folder.mkdir(parents=True)
@@ -58,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
     except RecipeError as error:
         shutil.rmtree(folder)  # nothing has been trained
         raise _placed(error, recipe, root) from None
+
+
+def _folder(name: str, root: Path) -> Path:
+    return root / "runs" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
 def _placed(error: RecipeError, recipe: Recipe, root: Path) -> RecipeError:

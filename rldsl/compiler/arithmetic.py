@@ -10,7 +10,9 @@ from rldsl.algebra.expr import Expr
 from rldsl.algebra.layout import layout
 from rldsl.algebra.variables import LENGTH
 from rldsl.axes.base import Shaping
+from rldsl.axes.traits import VALUES
 
+from .facts import giving, moves
 from .lower import names
 from .recipe import Recipe, feedback_nodes
 
@@ -37,7 +39,8 @@ def batch(recipe: Recipe) -> Iterator[Fact]:
     yield "on-policy", _on_policy(recipe)
     if recipe.settings.budget.steps:
         steps = recipe.settings.budget.steps
-        yield "training", f"{steps:,} batches, {steps * updates * optim.epochs:,} updates" + (
+        trained = moves(recipe) or giving(recipe, VALUES)
+        yield "training", f"{steps:,} batches, {steps * updates * optim.epochs if trained else 0:,} updates" + (
             f", {steps * prompts * siblings:,} responses" if prompts else "")
 
 

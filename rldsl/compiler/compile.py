@@ -69,6 +69,6 @@ def _dtype() -> str:
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return Path(file).read_bytes().decode()
     except OSError:
         return ""

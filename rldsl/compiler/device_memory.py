@@ -16,7 +16,7 @@ from rldsl.axes.base import Optimizer
 from rldsl.axes.traits import VALUES
 
 from .facts import devices, giving, model_facts, reading, sampler
-from .memory import FLOAT32
+from .memory import FLOAT32, held
 from .recipe import Recipe
 from .shapes import Shape, shape
 
@@ -81,7 +81,7 @@ def _training(recipe: Recipe, s: Shape, ranks: int) -> Iterator[tuple[str, float
 
 
 def _trained(s: Shape, optimizer: Optimizer | None) -> int:
-    return FLOAT32 * s.parameters * (2 + (optimizer.slots() if optimizer else 0))
+    return FLOAT32 * s.parameters * held(optimizer)
 
 
 def _cache(recipe: Recipe, s: Shape) -> float:

@@ -143,14 +143,19 @@ def _pairs(o: Objective) -> Iterator[tuple[str, str]]:
 
 def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
     """(role, what it is and who reads it) for every model that is loaded."""
-    spec = recipe.settings.model.policy or "model.policy is not set"
+    model, critic = recipe.settings.model, recipe.settings.critic
+    spec = (model.policy or "model.policy is not set") + _as_left(model.start)
     for field, role in MODEL_ROLES.items():
         readers = [n.id for n in graph.readers(field) if n.kind not in ("publish", "checkpoint")]
         if readers:
             source = {"policy": spec,
-                      "critic": f"a copy of the policy with a value head ({recipe.settings.critic.init})",
+                      "critic": f"a copy of the policy with a new value head{_as_left(critic.start)}",
                       "reference": f"frozen, {recipe.settings.model.reference}",
                       "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}",
                       "reward model": f"frozen, {recipe.settings.model.reward or 'model.reward is not set'}",
                       "judge": f"frozen, {recipe.settings.model.judge or 'model.judge is not set'}"}[role]
             yield role, f"{source}; read by {', '.join(readers)}"
+
+
+def _as_left(start: str | None) -> str:
+    return "" if start is None else f", as {start.replace(':', ' ')} left it"

@@ -30,7 +30,18 @@ svg .edge { fill: none; stroke: #9aa7b8 } details { color: #5a6675 } code { whit
 
 def html(e: Explanation) -> str:
     """The page."""
-    body = [f"<h1>{escape(e.name)}</h1>", f'<p class="file">{escape(e.file)}</p>', f"<p>{escape(e.doc)}</p>",
+    return page(e.name, [f"<h1>{escape(e.name)}</h1>", *sections(e)])
+
+
+def page(title: str, body: Iterable[str]) -> str:
+    """Parts of HTML as one page."""
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+            f"<style>{CSS}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n")
+
+
+def sections(e: Explanation) -> list[str]:
+    """Everything below the title."""
+    return [f'<p class="file">{escape(e.file)}</p>', f"<p>{escape(e.doc)}</p>",
             *_objective(e), "<h2>Policies and who reads them</h2>",
             _table([(q.name, q.role, q.versions, q.computed, ", ".join(q.readers)) for q in e.quantities],
                    ("log-prob", "whose it is", "version", "from", "read by")),
@@ -38,8 +49,6 @@ def html(e: Explanation) -> str:
             svg(e.before, e.gone), "<h2>Saved work</h2>", _table((n.source, n.sentence) for n in e.notes),
             "<h2>Batch arithmetic</h2>", _table([*e.batch, *e.ramps]), "<h2>Memory, a first estimate</h2>",
             _table(e.memory)]
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(e.name)}</title>'
-            f"<style>{CSS}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n")
 
 
 def _objective(e: Explanation) -> Iterator[str]:

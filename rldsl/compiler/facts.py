@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, get_args, get_origin
 
@@ -12,19 +12,25 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.simplify import is_zero, simplify
 from rldsl.algebra.variables import LOGP_ROLLOUT
 from rldsl.axes import discover
-from rldsl.axes.base import Regulariser, Sampler
+from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.traits import PROXIMAL, Trait
 from rldsl.diagnostics import Span
 
 from .formulas import formulas
-from .recipe import Node, Recipe
+from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum
 from .resolve.load import project_root
 from .settings import hints
 
 Found = TypeVar("Found")
 
 # ── needs and gives ──────────────────────────────────────────────────────────────────────────────────
+
+
+def moves(recipe: Recipe) -> bool:
+    """Whether the policy is trained at all."""
+    optimizer = recipe.settings.optim.optimizer
+    return optimizer is None or optimizer.trains()
 
 
 def giving(recipe: Recipe, trait: Trait) -> list[Node]:
@@ -121,6 +127,11 @@ def reading(recipe: Recipe, *quantities: str) -> list[Node]:
     return [n for n in named if reads(recipe, n) & set(quantities)]
 
 
+def no_advantage(recipe: Recipe) -> bool:
+    """Whether the advantage is 0 for every response by its formula alone: what trains then needs none."""
+    return all(map(is_zero, stated(recipe, recipe.advantage[0])))
+
+
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:
     return frozenset(v.name for e in expressions for v in variables(e))
 
@@ -134,6 +145,25 @@ def proximal(recipe: Recipe) -> bool:
     """Whether some term, not zero, holds the policy near the one that made the data."""
     found = giving(recipe, PROXIMAL)
     return any(not isinstance(n.choice, Regulariser) or not all(map(is_zero, stated(recipe, n))) for n in found)
+
+
+# ── rewards ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def weighed(f: Feedback, weight: float = 1.0, span: Span | None = None) -> Iterator[tuple[Node, float, Span]]:
+    """Each term that makes a reward, with what it is multiplied by and where that stands."""
+    match f:
+        case Node(choice=Source() | Shaping()):
+            yield f, weight, span or f.span
+        case Sum(parts):
+            for part in parts:
+                yield from weighed(part, weight, span)
+        case Product(parts):
+            zero = next((p for p in parts if isinstance(p, Scaled) and p.factor == 0), None)
+            for part in parts:
+                yield from weighed(part, 0.0 if zero else weight, zero.span if zero else span)
+        case Scaled(factor, part, own):
+            yield from weighed(part, weight * factor, own if factor == 0 else span or own)
 
 
 # ── machines ─────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 """Fingerprints over the canonical recipe: what is learned, from what, and where it runs, each apart.
 
-Comments, order, units, `let` and inheritance do not enter; names, documentation, `track` and `evidence` neither.
+Comments, order, units, `let` and inheritance do not enter; names, documentation, `track`, `health` and `evidence`
+neither: a run that no detector stopped is the same run without it.
 """
 
 from __future__ import annotations

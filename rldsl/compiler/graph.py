@@ -15,7 +15,7 @@ from rldsl.algebra import variables
 from rldsl.algebra.divergence import PREFIX, is_divergence
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Var
 
-KINDS = ("sample", "judge", "score", "filter", "logprob", "value", "advantage", "update", "carry", "publish",
+KINDS = ("sample", "judge", "score", "filter", "collect", "logprob", "value", "advantage", "update", "carry", "publish",
          "evaluate", "checkpoint")
 ENGINES = ("rollout", "train", "control")
 TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "value_target", "correction"

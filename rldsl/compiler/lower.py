@@ -15,11 +15,13 @@ from rldsl.algebra import variables as q
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
+from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
 from rldsl.axes.judging import Asked
 from rldsl.axes.several import SeveralAnswers
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
+from .facts import moves
 from .formulas import LIVE, formulas
 from .graph import (
     CARRIED,
@@ -57,8 +59,6 @@ MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.RE
         q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name,
         q.PRETRAIN.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
-CHECKPOINT_EVERY = 10
-"""Batches between two checkpoints; the last batch always has one."""
 
 
 def build(recipe: Recipe, objective: Objective) -> Graph:
@@ -68,10 +68,25 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     forwards = [*_forwards(recipe, asked, before_update(objective)), *_value(recipe, asked)]
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
-    return Graph((_sample(recipe), *_judges(recipe, objective), _score(objective), *first,
-                  *_filters(recipe, objective), *later,
-                  _advantage(objective), _update(recipe, objective, asked), *_late(recipe, objective),
-                  *_after(recipe)))
+    return _aligned(recipe, Graph((
+        _sample(recipe), *_judges(recipe, objective), _score(objective), *first, *_filters(recipe, objective),
+        *_collect(recipe, objective), *later, _advantage(objective), _update(recipe, objective, asked),
+        *_late(recipe, objective), *_after(recipe))))
+
+
+def asked_of_engines(recipe: Recipe) -> dict[str, Any]:
+    """What the recipe's alignment wants of everything that computes the policy."""
+    found = [n.choice.engines() for n in recipe.distribution if isinstance(n.choice, Alignment)]
+    return {option: value for each in found for option, value in each.items()}
+
+
+def _aligned(recipe: Recipe, graph: Graph) -> Graph:
+    """The graph whose nodes that compute the policy know what is asked of their engine."""
+    asked = asked_of_engines(recipe)
+    for node in graph.nodes if asked else ():
+        if node.kind in ("sample", "logprob", "update"):
+            graph = graph.change(node.id, options={"align": asked})
+    return graph
 
 
 def provided(name: str, sampler: Sampler) -> bool:
@@ -199,6 +214,14 @@ def _filters(recipe: Recipe, objective: Objective) -> Iterator[Node]:
         yield Node(f"filter.{index + 1}", "filter", reads, (TRAJECTORIES,), "control", options)
 
 
+def _collect(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """Where verified responses are kept as a data set."""
+    most = recipe.settings.data.collect
+    if most is not None:
+        read = q.SCORES.name if objective.correct is None else q.CORRECT.name
+        yield Node("collect", "collect", (TRAJECTORIES, read), (), "control", {"most": most})
+
+
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
     counted = (q.COUNTED.name,) if objective.counted is not None else ()
@@ -217,7 +240,7 @@ def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node
     optim, critic = recipe.settings.optim, objective.value_target is not None
     options = {**_cut(recipe), "updates_per_batch": optim.updates_per_batch, "epochs": optim.epochs,
                "wants": list(_of_current({q.LOGP.name, *asked})), "one_forward": False,
-               "skip_zero_rows": False, "critic": critic,
+               "skip_zero_rows": False, "policy": moves(recipe), "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
     if q.PRETRAIN.name in in_update(objective):
         options["pretrain_texts"] = recipe.settings.data.pretrain_texts
@@ -264,7 +287,7 @@ def _after(recipe: Recipe) -> Iterator[Node]:
         tasks = [{"name": t.name, "samples": t.samples or evaluate.samples} for t in evaluate.tasks]
         yield Node("evaluate", "evaluate", (ROLLOUT_WEIGHTS,), ("evaluation",), "rollout",
                    {"every": evaluate.every, "problems": evaluate.problems, "tasks": tasks})
-    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": CHECKPOINT_EVERY})
+    yield Node("checkpoint", "checkpoint", (WEIGHTS,), (), "control", {"every": recipe.settings.track.checkpoint_every})
 
 
 def _plain(value: Any) -> Any:

@@ -76,7 +76,14 @@ def _weights(recipe: Recipe, named: Sequence[str]) -> int | None:
 
 
 def _trained(s: Shape, optimizer: Optimizer | None) -> int:
-    return FLOAT32 * s.parameters * (2 + (optimizer.slots() if optimizer else 0))
+    return FLOAT32 * s.parameters * held(optimizer)
+
+
+def held(optimizer: Optimizer | None) -> int:
+    """Numbers that are kept for each parameter: itself and, where it is trained, its gradient and the slots."""
+    if optimizer is not None and not optimizer.trains():
+        return 1
+    return 2 + (optimizer.slots() if optimizer else 0)
 
 
 def _cache(recipe: Recipe, s: Shape, size: int) -> int | None:

@@ -81,7 +81,11 @@ def _text(data: Any) -> str:
 
 def write_plan(plan: Plan, root: Path) -> Path:
     """Writes the plan below a project's root, all or nothing, and says where. OSError where it cannot be written."""
-    target = plan_path(plan, root)
+    return write_text(plan, plan_path(plan, root))
+
+
+def write_text(plan: Plan, target: Path) -> Path:
+    """Writes the plan into one file, all or nothing. OSError where it cannot be written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".plan-")
     try:

@@ -95,7 +95,7 @@ class Recipe:
     `settings` is the typed `Settings` of rldsl.compiler.settings; `axis_spans` is where each axis was written;
     `origins` maps a dotted path ("gate.high", "model.policy") to its history, oldest first; `lets` maps each place
     where a constant was used to the place of its `let`; `layers` is what was laid on one another, oldest first, as
-    (how, recipe) of its origins.
+    (how, recipe) of its origins; `unused` are the constants of its file that nothing mentions, with their places.
     """
 
     name: str
@@ -118,6 +118,7 @@ class Recipe:
     origins: Mapping[str, tuple[Origin, ...]]
     lets: Mapping[Span, Span] = field(default_factory=dict)
     layers: tuple[tuple[str, str], ...] = ()
+    unused: Mapping[str, Span] = field(default_factory=dict)
 
     def where(self, path: str) -> Span:
         """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""

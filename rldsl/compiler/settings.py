@@ -13,6 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
+from rldsl.axes.detect import Detector
 from rldsl.axes.types import (
     Band,
     Batches,
@@ -45,17 +46,41 @@ class RecipeName:
 
 
 @dataclass(frozen=True)
+class FromStage:
+    """Marks a setting that a stage of a pipeline can take from another stage.
+
+    `takes` is what: a policy, a critic or a data set. `argument` is how the stage's call names it; none is its `from`.
+    `resets` are settings (`block.key`) that then hold their defaults again, `copies` those of its own block that are
+    the other stage's. A `hidden` setting cannot be written in a recipe.
+    """
+
+    takes: Literal["policy", "critic", "data"]
+    argument: str | None = None
+    resets: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    hidden: bool = False
+
+
+STAGE = "stage:"
+"""How a setting says that its value is what another stage of the same pipeline left: `stage:NAME`."""
+
+
+@dataclass(frozen=True)
 class Model:
     """Who is trained. Roles (policy, reference, teachers) are declared here and needed by choices."""
 
     policy: str | None = None  # "toy:llama-2x64", a model folder, or a hub name
-    reference: Literal["initial"] | str = "initial"  # `initial` is the policy before the first update
+    start: Annotated[str | None, FromStage("policy", resets=("model.warm_start",), hidden=True)] = None
+    """The stage whose final weights the policy begins with; none: its own."""
+    reference: Annotated[Literal["initial"] | str, FromStage("policy", "reference")] = "initial"
+    """`initial` is the policy before the first update."""
     dtype: Literal["auto", "float32", "bfloat16", "fp32", "bf16"] = "auto"  # of the matrix products
     context: Tokens | None = None  # none: what the model's own configuration says
     max_prompt: Tokens | None = None  # none: the context less sampling's max_tokens
     warm_start: Natural = 0
     """Steps of supervised training, before RL, on problems disjoint from training and evaluation; 0 is none."""
-    teachers: tuple[str, ...] = ()  # models whose log-probs are learned from, with the policy's own tokenizer
+    teachers: Annotated[tuple[str, ...], FromStage("policy", "teachers", resets=("model.teacher_warm_start",))] = ()
+    """Models whose log-probs are learned from, with the policy's own tokenizer."""
     teaching: Literal["mean"] | str | None = None
     """Which of several teachers scores a response: `mean` is all of them, log-probs and divergences averaged; a text
     is the column of the data that names one of `teachers` in each row."""
@@ -74,7 +99,7 @@ class Model:
 class Data:
     """What it is trained on. `prompts` is the size of a batch; `prompt` and `answer` are column names."""
 
-    train: str | None = None
+    train: Annotated[str | None, FromStage("data", "data", copies=("prompt", "answer", "template"))] = None
     prompts: Prompts | None = None
     prompt: str = "prompt"
     answer: str = "answer"
@@ -82,6 +107,7 @@ class Data:
     too_long: Literal["error", "drop"] = "error"
     pretrain: str | None = None  # texts that stay likely: prompt and answer of each row, one after the other
     pretrain_texts: Count = 8  # of them in each update
+    collect: Count | None = None  # most verified responses to a prompt that are kept as a data set; none keeps none
 
 
 @dataclass(frozen=True)
@@ -102,10 +128,12 @@ class Optim:
 
 @dataclass(frozen=True)
 class Critic:
-    """The value model, for estimators that read one. Without its own optimizer it uses the policy's."""
+    """The value model, for estimators that read one: a copy of the policy with a new head. Without its own optimizer
+    it uses the policy's."""
 
     optimizer: Annotated[Optimizer | None, Bare()] = None
-    init: Literal["policy"] = "policy"
+    start: Annotated[str | None, FromStage("critic", "critic", hidden=True)] = None
+    """The stage whose final critic it begins with; none: a copy of the policy."""
     warmup_steps: Natural = 0  # batches that train the critic alone
     updates_per_actor: Count = 1
     value_clip: Positive | None = None
@@ -138,10 +166,22 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Track:
-    """Where metrics go. `mlflow: none` keeps the local journal only; the experiment defaults to the recipe's name."""
+    """What is kept of a run, and where. `mlflow: none` keeps the local journal only; the experiment defaults to the
+    recipe's name. `traces` is how many responses are written down to be read, after the first batch, every so many,
+    and the last."""
 
     mlflow: str | None = "sqlite:///mlflow.db"
     experiment: str | None = None
+    checkpoint_every: Batches = 10  # the last batch always has one
+    traces: Count | None = 4
+    traces_every: Batches = 20
+
+
+@dataclass(frozen=True)
+class Health:
+    """Signs of ill health to watch for. A detector that is not written here watches with its own thresholds."""
+
+    detectors: Annotated[tuple[Detector, ...], Bare()] = ()
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
@@ -191,6 +231,7 @@ class Settings:
     budget: Budget = field(default_factory=Budget)
     evaluate: Evaluate = field(default_factory=Evaluate)
     track: Track = field(default_factory=Track)
+    health: Health = field(default_factory=Health)
     cluster: Cluster = field(default_factory=Cluster)
     evidence: Evidence = field(default_factory=Evidence)
     feedback: Scoring = field(default_factory=Scoring)
@@ -219,10 +260,19 @@ def bare_field(block: type) -> tuple[str, Bare] | None:
     return None
 
 
+@cache
+def from_stage(block: type) -> Mapping[str, FromStage]:
+    """The fields of a block that a stage can take from another one."""
+    found = {name: next((m for m in get_args(hint)[1:] if isinstance(m, FromStage)), None)
+             for name, hint in hints(block).items()}
+    return {name: mark for name, mark in found.items() if mark is not None}
+
+
 def keys(block: type) -> tuple[str, ...]:
     """The keys that may be written in a block."""
-    bare = bare_field(block)
-    return tuple(name for name in hints(block) if not bare or name != bare[0])
+    bare, filled = bare_field(block), from_stage(block)
+    return tuple(name for name in hints(block)
+                 if (not bare or name != bare[0]) and not (name in filled and filled[name].hidden))
 
 
 NEEDED = {

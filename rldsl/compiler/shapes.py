@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rldsl.diagnostics import RecipeError
+
+from .toy_models import CONTEXT, PREFIX, VOCABULARY, toy_sizes
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,8 @@ class Shape:
 
 def shape(spec: str, base: Path) -> Shape | None:
     """The shape of a model, or None where nothing here says it. `base` is where relative folders start."""
-    toy = re.fullmatch(r"toy:\w+-(\d+)x(\d+)", spec)
-    if toy:
-        return _toy(int(toy[1]), int(toy[2]))
+    if spec.startswith(PREFIX):
+        return _toy(spec)
     config = _config(spec, base)
     if config is not None:
         try:
@@ -47,7 +49,7 @@ def context_of(policy: str, base: Path) -> tuple[int, str] | None:
     found = shape(policy, base)
     if found is None or found.context is None:
         return None
-    return found.context, "toy models" if policy.startswith("toy:") else policy
+    return found.context, "toy models" if policy.startswith(PREFIX) else policy
 
 
 EXPERTS = {"mixtral-8x7b": 8, "qwen3-30b-a3b": 128, "qwen3-235b-a22b": 128, "gpt-oss-20b": 32, "gpt-oss-120b": 128}
@@ -104,16 +106,13 @@ def _parameters(width: int, layers: int, heads: int, kv: int, head: int, mlp: in
     return layers * (attention + 3 * width * mlp + 2 * width) + (1 if tied else 2) * vocabulary * width + width
 
 
-def _toy(layers: int, width: int) -> Shape:
-    head = 16 if width < 128 else 32 if width < 512 else 64
-    heads = max(1, width // head)
-    kv = heads // 2 if heads % 2 == 0 else heads
-    return Shape(_parameters(width, layers, heads, kv, head, 4 * width, TOY_VOCABULARY, True), layers, heads, kv, head,
-                 TOY_VOCABULARY, TOY_CONTEXT)
-
-
-TOY_VOCABULARY, TOY_CONTEXT = 97, 512
-"""Ids of the toy models' character tokenizer, and the tokens they are made for."""
+def _toy(spec: str) -> Shape | None:
+    try:
+        t = toy_sizes(spec)
+    except RecipeError:
+        return None
+    return Shape(_parameters(t.width, t.layers, t.heads, t.kv_heads, t.head_width, 4 * t.width, VOCABULARY, True),
+                 t.layers, t.heads, t.kv_heads, t.head_width, VOCABULARY, CONTEXT)
 
 
 def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,

@@ -46,6 +46,11 @@ def is_choice(base: Any) -> bool:
     return isinstance(base, type) and issubclass(base, Choice)
 
 
+def members(hint: Any) -> Any | None:
+    """What a list is of; None where the annotation takes no list."""
+    return next((get_args(base)[0] for base, _ in options(hint) if get_origin(base) is tuple), None)
+
+
 def words(hint: Any) -> tuple[str, ...]:
     """The words an annotation accepts."""
     return tuple(str(w) for base, _ in options(hint) if get_origin(base) is Literal for w in get_args(base))

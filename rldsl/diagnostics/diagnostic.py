@@ -44,6 +44,10 @@ class RecipeError(Exception):
         self.diagnostics = tuple(sorted(diagnostics, key=lambda d: d.position))
         super().__init__("; ".join(f"{d.code} {d.message}" for d in self.diagnostics))
 
+    def __reduce__(self) -> tuple[type[RecipeError], tuple[tuple[Diagnostic, ...]]]:
+        """Errors travel between processes with what they say."""
+        return RecipeError, (self.diagnostics,)
+
 
 def at(code: str, message: str, span: Span | None, label: str = "", *, also: tuple[tuple[Span, str], ...] = (),
        why: str = "", fix: str = "", severity: Severity = "error") -> Diagnostic:

@@ -61,10 +61,10 @@ Tell = Callable[[Outcome, int, int], None]
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keeps a second driver away from the same expansion. RunError RL609 where one is at work."""
+def alone(folder: Path, lock: str = LOCK) -> Iterator[None]:
+    """Keeps a second driver away from the same folder. RunError RL609 where one is at work."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / LOCK, "a") as file:
+    with open(folder / lock, "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

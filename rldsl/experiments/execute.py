@@ -15,7 +15,7 @@ from rldsl.runtime.tracking import SETTINGS_FILE, TrackingReport, read_state, tr
 from .comparison import compare
 from .driver import Driver, Outcome, alone
 from .expansion import Expansion
-from .parent import Parent, reachable
+from .parent import expanded, reachable
 from .report_html import to_html
 
 POINTS, REPORT = "points.json", "report.html"
@@ -38,7 +38,7 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
     reachable(expansion)
     home = frozen.with_suffix("")
     with alone(home):
-        parent = Parent(expansion, home, root, frozen)
+        parent = expanded(expansion, home, root, frozen)
         counts: Counter[str] = Counter()
 
         def told(outcome: Outcome, number: int, total: int) -> None:

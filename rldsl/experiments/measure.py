@@ -25,6 +25,7 @@ class Measured:
     generated: float = 0.0
     trained: float = 0.0
     seconds: float = 0.0
+    batches: int = 0
     metrics: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -35,7 +36,7 @@ class Measured:
 
 def measure(folder: Path, metric: str) -> Measured:
     """Reads a run. RunError RL609 for a damaged journal."""
-    points, names, generated, trained, seconds, updates = [], set(), 0.0, 0.0, 0.0, 0.0
+    points, names, generated, trained, seconds, updates, batches = [], set(), 0.0, 0.0, 0.0, 0.0, 0
     for event in kept_events(read_journal(folder)):
         if event.kind not in ("step", "evaluate"):
             continue
@@ -44,12 +45,13 @@ def measure(folder: Path, metric: str) -> Measured:
         if metrics.get(metric) is not None:
             points.append((event.data["step"], metrics[metric]))
         if event.kind == "step":
+            batches += 1
             generated += metrics.get(TOKENS, 0.0)
             seconds += metrics.get(STEP_SECONDS.name, 0.0)
             done = metrics.get(UPDATES, updates) - updates
             updates += done
             trained += metrics.get(ROWS, 0.0) * metrics.get(LENGTH, 0.0) * done
-    return Measured(tuple(points), generated, trained, seconds, frozenset(names))
+    return Measured(tuple(points), generated, trained, seconds, batches, frozenset(names))
 
 
 def measurable(metric: str, recipes: Iterable[Mapping[str, Any]]) -> None:

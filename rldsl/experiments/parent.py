@@ -1,10 +1,11 @@
-"""The run that a sweep's runs are nested under: its own journal and tracker, and whether the tracker is there."""
+"""The run that others are nested under: its own journal and tracker, and whether the tracker is there."""
 
 from __future__ import annotations
 
 import shutil
 import urllib.request
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +38,24 @@ def reachable(expansion: Expansion) -> None:
 
 
 class Parent:
-    """The open journal of an expansion and its uploader; a context manager. A driver that is killed leaves the
-    status KILLED, and the next one goes on in the same tracked run."""
+    """The open journal of many runs and its uploader. A process that is killed leaves the status KILLED, and the next
+    one goes on in the same tracked run.
 
-    def __init__(self, expansion: Expansion, home: Path, root: Path, frozen: Path):
-        home.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(frozen, home / EXPANSION)
+    `home` is its folder; `start` is what the journal's first event says; `track` is the tracker's address, or none, and
+    the experiment's name.
+    """
+
+    def __init__(self, home: Path, root: Path, start: Mapping[str, Any], track: tuple[str | None, str]):
         before = list(read_journal(home))
         begun = any(event.kind == "start" for event in before)
         self.steps = max((event.data["step"] for event in before if event.kind == "step"), default=0)
         self.journal = Journal(home)
         if not begun:
-            self.journal.append("start", **_start(expansion))
-        uri, experiment = expansion.track
+            self.journal.append("start", **start)
+        uri, experiment = track
         self.tracker = None
         if uri is not None:
-            self.tracker = Tracker(home, TrackingSettings(absolute(uri, root), experiment, expansion.name))
+            self.tracker = Tracker(home, TrackingSettings(absolute(uri, root), experiment, start["name"]))
 
     def progress(self, counts: Counter[str]) -> None:
         """How many runs are done, failed and killed in this session; steps go on from one session to the next."""
@@ -60,6 +63,10 @@ class Parent:
         numbers = {"runs/done": counts[FINISHED] + counts[REUSED], "runs/failed": counts[FAILED],
                    "runs/killed": counts[KILLED]}
         self.journal.append("step", step=self.steps, metrics={k: float(n) for k, n in numbers.items()})
+
+    def scored(self, step: int, metrics: Mapping[str, float]) -> None:
+        """What the runs up to the `step`th came to."""
+        self.journal.append("evaluate", step=step, metrics=dict(metrics))
 
     def artifact(self, path: str) -> None:
         """A file in the folder that the tracker shall have."""
@@ -70,6 +77,13 @@ class Parent:
         self.journal.append("end", status=status)
         self.journal.close()
         return self.tracker.finish() if self.tracker else None
+
+
+def expanded(expansion: Expansion, home: Path, root: Path, frozen: Path) -> Parent:
+    """The parent of an expansion's runs; the frozen expansion is kept beside its journal."""
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(frozen, home / EXPANSION)
+    return Parent(home, root, _start(expansion), expansion.track)
 
 
 def _start(expansion: Expansion) -> dict[str, Any]:

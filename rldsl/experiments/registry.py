@@ -32,8 +32,9 @@ class Entry:
 
 
 def entries(root: Path) -> Iterator[Entry]:
-    """The runs below a project's `runs/`, oldest first; folders without a readable plan are none."""
-    found = [f.parent for f in (root / RUNS).glob(f"*/{PLAN}")]
+    """The runs below a project's `runs/`, the stages of pipelines among them, oldest first; folders without a readable
+    plan are none."""
+    found = [f.parent for pattern in (f"*/{PLAN}", f"*/*/{PLAN}") for f in (root / RUNS).glob(pattern)]
     for folder in sorted(found, key=lambda f: ((f / PLAN).stat().st_mtime, f.name)):
         entry = read_entry(folder)
         if entry is not None:

@@ -27,23 +27,29 @@ def to_html(c: Comparison) -> str:
     for section in c.sections:
         marks = ["yes" if r.verdict == YES else "" for r in section.rows]
         parts += [f"<h2>{escape(section.title)}</h2><p class='small'>{escape(section.says)}; rows in bold can be told "
-                  "from noise</p>", _table(HEAD, [cells(r) for r in section.rows], marks)]
+                  "from noise</p>", table(HEAD, [cells(r) for r in section.rows], marks)]
     picture = svg(metric(c.metric).title, {label: curve(runs) for label, runs in c.curves.items()})
     if picture:
         parts.append(f"<h2>Curves</h2><p class='small'>over batches: mean over seeds, the band is its 95 % interval</p>"
                      f"{picture}")
     shares = attribution(c)
     if shares is not None:
-        parts += ["<h2>Attribution</h2>", f"<p>{escape(shares[0])}</p>", _table(("change", "gain"), shares[1])]
+        parts += ["<h2>Attribution</h2>", f"<p>{escape(shares[0])}</p>", table(("change", "gain"), shares[1])]
     if told := changes(c):
         parts.append("<h2>What each row changes</h2>" + _list(f"{label}: {' '.join(says)}" for label, says in told))
-    parts += ["<h2>Evidence</h2>", _table(("", ""), evidence(c)), f"<h2>{FORBIDS}</h2>", _list(limits(c))]
+    parts += ["<h2>Evidence</h2>", table(("", ""), evidence(c)), f"<h2>{FORBIDS}</h2>", _list(limits(c))]
+    return page(name, parts)
+
+
+def page(name: str, parts: Sequence[str]) -> str:
+    """Parts of HTML as one page."""
     return (f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{name}</title>"
             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
             f"<style>{PAGE_STYLE}{CHART_STYLE}{STYLE}</style></head><body>{''.join(parts)}</body></html>\n")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marks: Sequence[str] = ()) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], marks: Sequence[str] = ()) -> str:
+    """Escaped cells; `marks` are the classes of the rows."""
     wide = len(head) > 2
 
     def line(row: Sequence[str], tag: str, mark: str = "") -> str:

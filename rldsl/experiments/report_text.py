@@ -37,15 +37,15 @@ def to_markdown(c: Comparison) -> str:
     lines = [f"# {_md(c.expansion.name)}", ""]
     for section in c.sections:
         lines += [f"## {section.title}", "", f"{_md(section.says)[0].upper()}{_md(section.says)[1:]}.", "",
-                  *_md_table(HEAD, [cells(r) for r in section.rows]), ""]
+                  *md_table(HEAD, [cells(r) for r in section.rows]), ""]
     shares = attribution(c)
     if shares is not None:
-        lines += ["## Attribution", "", shares[0], "", *_md_table(("change", "gain"), shares[1]), ""]
+        lines += ["## Attribution", "", shares[0], "", *md_table(("change", "gain"), shares[1]), ""]
     if told := changes(c):
         lines += ["## What each row changes", ""]
         lines += [f"- **{_md(label)}**: {_md(' '.join(sentences))}" for label, sentences in told]
         lines.append("")
-    lines += ["## Evidence", "", *_md_table(("", ""), evidence(c)), "", f"## {FORBIDS}", ""]
+    lines += ["## Evidence", "", *md_table(("", ""), evidence(c)), "", f"## {FORBIDS}", ""]
     return "\n".join([*lines, *(f"- {_md(x)}" for x in limits(c))])
 
 
@@ -55,7 +55,8 @@ def _md(text: str) -> str:
     return "`".join(p if i % 2 else p.replace("*", "\\*").replace("_", "\\_") for i, p in enumerate(parts))
 
 
-def _md_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def md_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table of GitHub's Markdown."""
     return [f"| {' | '.join(_md(x) for x in row)} |" for row in (head, ["---"] * len(head), *rows)]
 
 
@@ -64,17 +65,18 @@ def to_latex(c: Comparison) -> str:
     lines = [r"% needs \usepackage{booktabs}"]
     for section in c.sections:
         caption = f"{section.title}: {c.metric} over {len(c.expansion.seeds)} seeds; {section.says}."
-        lines += [*_tabular(HEAD, [cells(r) for r in section.rows], caption), ""]
+        lines += [*tabular(HEAD, [cells(r) for r in section.rows], caption), ""]
     shares = attribution(c)
     if shares is not None:
-        lines += [*_tabular(("change", "gain"), shares[1], shares[0]), ""]
+        lines += [*tabular(("change", "gain"), shares[1], shares[0]), ""]
     lines += [r"\paragraph{Evidence}", r"\begin{itemize}"]
     lines += [rf"  \item {_tex(what)}: {_tex(value)}" for what, value in evidence(c)]
     lines += [r"\end{itemize}", rf"\paragraph{{{FORBIDS}}}", r"\begin{itemize}"]
     return "\n".join([*lines, *(rf"  \item {_tex(x)}" for x in limits(c)), r"\end{itemize}"])
 
 
-def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> list[str]:
+def tabular(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> list[str]:
+    """A table of LaTeX's `booktabs`."""
     body = [" & ".join(_tex(x) for x in row) + r" \\" for row in (head, *rows)]
     columns = "l" + "r" * (len(head) - 1)
     return [r"\begin{table}[t]", r"\centering\small", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", body[0],

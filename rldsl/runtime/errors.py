@@ -11,3 +11,7 @@ class RunError(Exception):
     def __init__(self, diagnostic: Diagnostic):
         self.diagnostic = diagnostic
         super().__init__(f"{diagnostic.code} {diagnostic.message}")
+
+    def __reduce__(self) -> tuple[type[RunError], tuple[Diagnostic]]:
+        """Errors travel between processes with what they say."""
+        return RunError, (self.diagnostic,)

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import ADVANTAGE
-from rldsl.axes.base import Event
+from rldsl.axes.control import Action, Event
 from rldsl.compiler.graph import Graph, Node
 from rldsl.diagnostics import Diagnostic
 
-from . import stages_after, stages_data, stages_train
+from . import stages_after, stages_collect, stages_data, stages_train
 from .control import follow
 from .errors import RunError
+from .folder import write_text
 from .health import watch
 from .metrics import STEP_SECONDS, TOKENS_PER_SECOND
 from .run import Run
 from .stages_data import sampling_options
+from .trace_html import page
+from .traces import FOLDER as TRACES
+from .traces import traces
 from .work import RESPONSES, SAMPLED, Work
 
 Handler = Callable[[Run, Work, Node], None]
 
 HANDLERS: dict[str, Handler] = {
     "sample": stages_data.sample, "judge": stages_data.judge, "score": stages_data.score,
-    "filter": stages_data.filter_groups,
-    "logprob": stages_data.logprob, "value": stages_data.value, "advantage": stages_train.advantage,
-    "update": stages_train.update, "carry": stages_train.carry_on, "publish": stages_after.publish,
-    "evaluate": stages_after.evaluate, "checkpoint": stages_after.checkpoint,
+    "filter": stages_data.filter_groups, "collect": stages_collect.collect, "logprob": stages_data.logprob,
+    "value": stages_data.value, "advantage": stages_train.advantage, "update": stages_train.update,
+    "carry": stages_train.carry_on, "publish": stages_after.publish, "evaluate": stages_after.evaluate,
+    "checkpoint": stages_after.checkpoint,
 }
 DATA, AFTER = ("sample", "judge", "score", "filter"), ("publish", "evaluate", "checkpoint")
 
@@ -42,27 +44,41 @@ def phases(graph: Graph) -> tuple[Sequence[Node], Sequence[Node], Sequence[Node]
 def execute(run: Run) -> None:
     """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on."""
     make, train, after = phases(run.graph)
-    ready: dict[int, Work] = {}
+    made: list[Work] = []
 
-    def sampled(batch: int) -> Event:
-        ready[batch] = make_batch(run, make, batch)
-        return Event("sampled", batch)
+    def launch(action: Action) -> Iterator[Event]:
+        made.append(make_batch(run, make, run.progress.batch))
+        return told(made[-1].groups(), action.prompts, run.terms.siblings)
 
-    def trained(batch: int) -> Event:
-        walk(run, ready[batch], train)
-        run.progress.batch = batch + 1
-        report(run, ready[batch])
-        return Event("updated", batch, run.progress.updates)
+    def trained(action: Action) -> Iterator[Event]:
+        before = run.progress.updates
+        walk(run, made[-1], train)
+        run.progress.batch += 1
+        report(run, made[-1])
+        yield Event("updated", updates=run.progress.updates - before)
 
-    def published(batch: int) -> Event:
-        walk(run, ready.pop(batch), after)
-        return Event("published", batch, run.progress.updates)
+    def published(action: Action) -> Iterator[Event]:
+        walk(run, made.pop(), after)
+        yield Event("published")
 
     if run.fresh:
         walk(run, Work(0), [n for n in after if n.kind in ("evaluate", "checkpoint")])
-    follow(run.schedule, run.progress.schedule, run.progress.batch, run.settings.steps,
-           {"sample": sampled, "train": trained, "publish": published},
+    perform = {"launch": launch, "train": trained, "publish": published}
+    follow(run.schedule, run.terms.start(run.progress.batch), perform,
            lambda state: setattr(run.progress, "schedule", state))
+
+
+def told(groups: Sequence[int], wanted: int, siblings: int) -> Iterator[Event]:
+    """What a schedule hears of a batch that was made in one go: of every group in it, and that the others do not
+    come."""
+    for group in groups:
+        yield from (Event("finished", group=group) for _ in range(siblings))
+        yield Event("ready", group=group)
+    if len(groups) < wanted:
+        yield Event("exhausted")
+    for _ in range(wanted - len(groups)):
+        yield from (Event("retired") for _ in range(siblings))
+        yield Event("dropped")
 
 
 def walk(run: Run, work: Work, nodes: Sequence[Node]) -> None:
@@ -89,7 +105,7 @@ def make_batch(run: Run, nodes: Sequence[Node], batch: int) -> Work:
         if not filters or len(work.groups()) == prompts:
             return work
         if rounds == bound:
-            _exhausted(work, filters, prompts)
+            exhausted(work, filters, prompts)
             return work
 
 
@@ -109,7 +125,7 @@ def _return_surplus(run: Run, part: Work, missing: int) -> None:
         part.draws = {g: d for g, d in part.draws.items() if g not in gone}
 
 
-def _exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
+def exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
     """RunError RL611 where a filter says that a short batch is an error."""
     strict = next((n for n in filters if n.options["exhausted"] == "error"), None)
     if strict is None:
@@ -123,16 +139,43 @@ def _exhausted(work: Work, filters: Sequence[Node], prompts: int) -> None:
         fix="choose easier or harder prompts, raise max_rounds, or write exhausted: short_batch"))
 
 
-def report(run: Run, work: Work) -> None:
-    """Writes the step's event: its metrics, and what became of every prompt."""
+def report(run: Run, work: Work, elapsed: float | None = None) -> None:
+    """Writes the step's event: its metrics, and what became of every prompt. The step took `elapsed` seconds, or the
+    sum of its nodes where they ran one after another."""
     counts = {name: float(n) for name, n in work.counts.items() if name != RESPONSES}
-    seconds, spent = sum(work.seconds.values()), {f"seconds/{kind}": s for kind, s in work.seconds.items()}
+    seconds = sum(work.seconds.values()) if elapsed is None else elapsed
+    spent = {f"seconds/{kind}": s for kind, s in work.seconds.items()}
     metrics = {**work.tally.means(), **counts, "updates": float(run.progress.updates), STEP_SECONDS.name: seconds,
                TOKENS_PER_SECOND.name: work.counts["tokens"] / seconds, **spent}
     prompts = [[*draw, work.fates.get(group, SAMPLED)] for group, draw in work.draws.items()]
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
+    if used := run.usage.measure(run.folder):
+        run.record("system", step=run.progress.batch, metrics=used)
+    found = look(run, metrics)
+    show(run, work, found)
+    for d in found:
+        if d.severity == "warning":
+            run.warn(d)
+    if stops := [d for d in found if d.severity == "error"]:
+        raise RunError(stops[0])
+
+
+def look(run: Run, metrics: Mapping[str, float]) -> list[Diagnostic]:
+    """What the detectors find: errors where the run is to stop."""
     limit = sampling_options(run.graph.of("sample")[0]).max_tokens
-    rewarded = ADVANTAGE in variables(run.objective.policy)
-    run.progress.streaks, found = watch(run.progress.streaks, metrics, limit, rewarded)
-    for warning in found:
-        run.warn(warning)
+    known = {**run.progress.held_out, **metrics}
+    run.progress.held_out = {}
+    run.progress.health, found = watch(run.detectors, run.progress.health, known, limit)
+    return found
+
+
+def show(run: Run, work: Work, found: Sequence[Diagnostic]) -> None:
+    """Writes a few responses as a page, where one is due or a detector has found something."""
+    done, tracing = run.progress.batch, run.tracing
+    if tracing is None or not (found or tracing.due(done, run.settings.steps)):
+        return
+    if few := traces(work, tracing):
+        text = page(run.folder.name, done, few, [d.message for d in found])
+        path = f"{TRACES}/batch-{done:06d}.html"
+        write_text(run.folder / path, text)
+        run.record("artifact", path=path)

@@ -18,6 +18,14 @@ RUNNING, NEW = "RUNNING", "NEW"
 TAIL = 65536
 
 
+def write_text(path: Path, text: str) -> None:
+    """Writes a file all or nothing; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f"{path.name}.tmp")
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)
+
+
 def at_work(folder: Path) -> bool:
     """Whether some process is training in the folder now."""
     if not (folder / LOCK).exists():

@@ -8,6 +8,9 @@ here:
 - `resume`: `step`, the last step that the restored checkpoint holds; later steps will come again
 - `step`: `step`, `metrics` {name: number}
 - `evaluate`: `step`, `metrics`
+- `control`: `event` and the `actions` that the schedule took (`rldsl.axes.control`), `seconds` that what ended took;
+  or, where a resume goes on with a pool, its `state`
+- `system`: `step`, `metrics`: the machine, every few seconds
 - `artifact`: `path`, relative to the run's folder
 - `end`: `status` (FINISHED, FAILED or KILLED) and, for the latter two, `error`
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -43,7 +47,8 @@ class Event:
 
 
 class Journal:
-    """The journal of the run in `folder` (made if missing), open for appending. One writer at a time.
+    """The journal of the run in `folder` (made if missing), open for appending: by one process at a time, of which
+    several threads may write.
 
     A last line without its end, left by a kill, is cut off. Raises RunError RL609 if another line is damaged.
     """
@@ -51,7 +56,7 @@ class Journal:
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
-        self._file = open(self.path, "ab")
+        self._file, self._writing = open(self.path, "ab"), threading.Lock()
         self._file.truncate(_whole(self.path))
         events = list(read_journal(folder))
         self._next = events[-1].seq + 1 if events else 0
@@ -59,11 +64,12 @@ class Journal:
     def append(self, kind: str, /, **data: Any) -> int:
         """Write one event and flush it to the operating system, so that it outlives this process. Returns its
         sequence number."""
-        seq = self._next
-        line = json.dumps({"seq": seq, "time": time.time(), "kind": kind, "data": data})
-        self._file.write(line.encode() + b"\n")
-        self._file.flush()
-        self._next += 1
+        with self._writing:
+            seq = self._next
+            line = json.dumps({"seq": seq, "time": time.time(), "kind": kind, "data": data})
+            self._file.write(line.encode() + b"\n")
+            self._file.flush()
+            self._next += 1
         return seq
 
     def sync(self) -> None:

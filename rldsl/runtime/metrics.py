@@ -50,6 +50,15 @@ DETAILS = (
     Metric("groups/all_passed", "all passed", "number", "groups a filter dropped without a failure in them"),
     Metric("groups/reduced_to_one", "reduced to one", "number", "groups in the statistics with one response left"),
     Metric("advantage/abs", "|A|", "number", "mean |A| over tokens in the statistics"),
+    Metric("advantage/zero", "A = 0", "share", "share of responses in the statistics whose advantages are all 0"),
+    Metric("reward/spread", "reward spread", "number",
+           "standard deviation of the raw scores over the responses in the statistics"),
+    Metric("entropy/sampled", "sampled entropy", "number",
+           "mean −log μ over tokens in the statistics, in nats: an unbiased estimate of the sampler's entropy"),
+    Metric("prompts/information", "prompt's share", "share",
+           "share of a token's entropy that its prompt explains: plug-in mutual information of prompt and token over "
+           "the statistics (first 64 tokens, first 512 responses), less the same with responses dealt out at random, "
+           "over the tokens' entropy; may lie a little below 0"),
     Metric("critic/explained_variance", "explained variance", "number", "1 − Var(target − V)/Var(target) over tokens"),
     Metric("critic/value_loss", "value loss", "number", "mean ½(V − target)² over the tokens of all critic steps"),
     Metric("critic/grad_norm", "critic grad norm", "number", "L2 norm before clipping, mean over critic steps"),
@@ -60,6 +69,7 @@ DETAILS = (
     Metric("kappa/log_abs_p99", "|log κ|, 99th", "number", "99th percentile of |log κ| over tokens in the statistics"),
     Metric("correction/mean", "d", "number", "mean of the distribution's factor over tokens in the statistics"),
     Metric("correction/zero", "d = 0", "share", "share of tokens in the statistics that the distribution masks"),
+    Metric("responses/collected", "collected", "number", "responses of the batch that passed and are kept as data"),
     Metric("rows_computed", "rows computed", "number", "responses through forward and backward, mean over updates"),
     Metric("ratio/mean", "r", "number", "mean r before the gate, over computed tokens of all updates"),
     Metric("ratio/distance", "|r − 1|", "number", "mean |r − 1| before the gate, over computed tokens of all updates"),
@@ -72,7 +82,16 @@ DETAILS = (
            "mean log-likelihood of a pretraining text, in nats, at the start of the update; mean over updates"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
+    Metric("responses/cut", "cuts", "number", "times that a response of the batch was stopped and taken up again"),
+    Metric("responses/retired", "retired", "number", "responses that were given up for having been cut too often"),
     Metric("tokens", "tokens", "number", "response tokens sampled for the batch"),
+    Metric("system/cpu_cores", "cores busy", "number",
+           "CPU seconds of the training process and its ended children per second, since the last measurement"),
+    Metric("system/memory_megabytes", "memory, MB", "number", "resident memory of the training process"),
+    Metric("system/load", "load", "number", "the machine's load average over a minute"),
+    Metric("system/disk_free_megabytes", "disk free, MB", "number", "free space on the disk of the run's folder"),
+    Metric("system/gpu_memory_megabytes", "GPU memory, MB", "number",
+           "most memory allocated on the GPU by the training process, since the last measurement"),
     Metric("held_out/unscored", "held-out unscored", "share", "share of held-out responses that scoring failed on"),
 )
 FAMILIES = {
@@ -81,6 +100,7 @@ FAMILIES = {
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
+    "stage": Metric("stage/", "after", "number", "held-out score at the end of this stage of a pipeline"),
     "seconds": Metric("seconds/", "seconds,", "number", "wall-clock seconds of the graph's nodes of this kind"),
 }
 """By the part of a name before its `/`, where what follows is the run's own."""

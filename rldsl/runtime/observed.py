@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Apply, Expr, Var, absolute, highest, lowest, mean
+from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Expr, Var, absolute, equal, highest, lowest, mean, std
 from rldsl.algebra.variables import (
     ADVANTAGE,
     CORRECTION,
@@ -26,10 +26,6 @@ STALENESS = TRAINER_VERSION - lowest(VERSION, RESPONSE)
 DISTANCE = absolute(LOGP_OLD - LOGP_ROLLOUT)
 
 
-def _same(a: Expr, b: Expr) -> Expr:
-    return Apply("eq", (a, b))
-
-
 def _variance(e: Expr) -> Expr:
     off = e - mean(e, UPDATE)
     return mean(off * off, UPDATE)
@@ -37,21 +33,26 @@ def _variance(e: Expr) -> Expr:
 
 ALWAYS = {
     "reward/shaped": mean(REWARD, UPDATE),
-    UNIFORM.name: mean(_same(highest(SCORES, GROUP), lowest(SCORES, GROUP)), UPDATE),
+    UNIFORM.name: mean(equal(highest(SCORES, GROUP), lowest(SCORES, GROUP)), UPDATE),
     "advantage/abs": mean(absolute(ADVANTAGE), UPDATE),
+    "reward/spread": std(SCORES, UPDATE),
     "staleness/mean": mean(STALENESS, UPDATE),
     "staleness/max": highest(STALENESS, UPDATE),
     "correction/mean": mean(CORRECTION, UPDATE),
-    "correction/zero": mean(_same(CORRECTION, 0.0 * CORRECTION), UPDATE),
+    "correction/zero": mean(equal(CORRECTION, 0.0), UPDATE),
 }
+ZERO = {"advantage/zero": mean(equal(highest(absolute(ADVANTAGE), RESPONSE), 0.0), UPDATE)}
+SURPRISE = {"entropy/sampled": mean(0.0 - LOGP_ROLLOUT, UPDATE)}
 
 
-def observe(statistics: Batch, siblings: int) -> dict[str, float]:
-    """Metrics over the responses that the advantages were taken over. An empty batch has none."""
+def observe(statistics: Batch, siblings: int, rewarded: bool) -> dict[str, float]:
+    """Metrics over the responses that the advantages were taken over. `rewarded` says whether the policy learns from
+    advantages at all. An empty batch has none."""
     if not statistics.lengths:
         return {}
     alone = sum(n == 1 for n in Counter(statistics.groups).values())
-    found = {name: _one(statistics, e) for name, e in ALWAYS.items()}
+    wanted = ALWAYS | (ZERO if rewarded else {}) | (SURPRISE if LOGP_ROLLOUT.name in statistics.columns else {})
+    found = {name: _one(statistics, e) for name, e in wanted.items()}
     found["groups/reduced_to_one"] = float(alone) if siblings > 1 else 0.0
     return found | _kappa(statistics) | _explained(statistics)
 

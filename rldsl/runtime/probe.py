@@ -18,7 +18,7 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
-from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, read_batch
+from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, odd, read_batch
 from .settle import carry, merged, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
@@ -174,8 +174,6 @@ def _by_pair(rows: list[dict]) -> list[dict]:
 
 
 def _warnings(batch: BatchFile, siblings: int | None) -> list[str]:
-    if siblings is None:
-        return []
-    sizes = Counter(r.prompt for r in batch.responses)
-    return [f"prompt {p!r} has {n} responses where the recipe samples {siblings}" for p, n in sizes.items()
-            if n != siblings]
+    sizes = Counter(r.prompt for r in batch.responses) if siblings is not None else {}
+    return [*odd(batch), *(f"prompt {p!r} has {n} responses where the recipe samples {siblings}"
+                           for p, n in sizes.items() if n != siblings)]

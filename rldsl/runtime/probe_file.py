@@ -13,6 +13,9 @@ from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
              "kl_exact", "squares", "rewards", "errors")
+LOGPS = tuple(name for name in PER_TOKEN if name.startswith("logp_"))
+ROUNDING = 1e-6
+"""How far above 0 a log-prob may come by rounding."""
 PER_RESPONSE = ("greedy_reward", "quality", "agent", "chosen", "mismatched")
 """Numbers of a whole response, under the names of the variables that formulas read."""
 LABELS = ("turns", "steps", "segments", "states")
@@ -23,6 +26,9 @@ KINDS = {"model_type": "must be an object", "dict_type": "must be an object", "l
          "float_type": "must be a number", "int_type": "must be a whole number", "string_type": "must be text",
          "bool_type": "must be true or false"}
 """What a value has to be, by the reader's name for it not being that."""
+OBJECT = 'write {"responses": [{"prompt": "p0", "reward": 1.0, "logp_current": [-0.5], …}, …]}, or "pairs"'
+SHAPES = {"model_type": OBJECT, "dict_type": OBJECT, "list_type": OBJECT}
+"""What to write instead where the shape is wrong, not a number."""
 
 
 class Response(BaseModel):
@@ -31,7 +37,7 @@ class Response(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     prompt: str | int
-    reward: float | None = None
+    reward: float | None
     correct: float | None = None
     scores: dict[str, float] | None = None
     truncated: bool = False
@@ -61,9 +67,10 @@ class Response(BaseModel):
 
 
 class Member(Response):
-    """One side of a pair: the pair is its prompt."""
+    """One side of a pair: the pair is its prompt, and has no score."""
 
     prompt: str | int = ""
+    reward: float | None = None
 
 
 class Pair(BaseModel):
@@ -148,10 +155,29 @@ def _explain(error: Any, where: str, path: str) -> Diagnostic:
             return at("RL205", f"{path}: unknown field `{where}`", None,
                       fix=f"per-response fields are: {', '.join(Response.model_fields)}")
         case "missing":
-            return at("RL205", f"{path}: `{where}` is missing", None, fix="give it")
+            null = "; null means: no score" if where.endswith(".reward") else ""
+            return at("RL205", f"{path}: `{where}` is missing", None, fix=f"give it{null}")
     says = KINDS.get(error["type"], error["msg"].removeprefix("Input "))
-    return at("RL203", f"{path}: `{where}` {says}" if where else f"{path} {says}", None,
-              fix="NaN and infinity are not numbers here; null is allowed only for `reward`")
+    fix = SHAPES.get(error["type"], "NaN and infinity are not numbers here; null is allowed only for `reward`")
+    return at("RL203", f"{path}: `{where}` {says}" if where else f"{path} {says}", None, fix=fix)
+
+
+def odd(batch: BatchFile) -> list[str]:
+    """What no model and no engine could have recorded, one sentence for each field and response."""
+    found = []
+    for i, r in enumerate(batch.rows()):
+        place = batch.place(i)
+        for name in LOGPS:
+            above = [x for x in getattr(r, name) or () if x > ROUNDING]
+            if above:
+                found.append(f"{place}.{name} holds {above[0]:g}: the log-prob of a token is at most 0")
+        wrong = [v for v in r.versions or () if v < 0]
+        if wrong:
+            found.append(f"{place}.versions holds {wrong[0]}: versions count from 0")
+        late = [v for v in r.versions or () if batch.trainer_version is not None and v > batch.trainer_version]
+        if late:
+            found.append(f"{place}.versions holds {late[0]}, which is newer than the trainer's {batch.trainer_version}")
+    return found
 
 
 def _problems(place: str, r: Response, path: str) -> Iterator[Diagnostic]:

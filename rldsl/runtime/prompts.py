@@ -16,6 +16,7 @@ from .trajectory import Request, Trajectory
 class Problem(Protocol):
     """One prompt with its reference answer."""
 
+    id: str
     prompt: str
     answer: str
     metadata: Mapping[str, Any]
@@ -73,7 +74,7 @@ def prompts(source: Problems, encode: Encode, limit: int, too_long: str, name: s
     looked at before anything starts, so that none can stop a run in its middle.
     """
     count = len(source) if most is None else min(most, len(source))
-    rows = [i for i in range(count) if len(encode(source[i].prompt)) <= limit]
+    rows = [i for i in range(count) if len(_encoded(source[i], encode)) <= limit]
     if len(rows) < count and too_long == "error":
         raise RecipeError([Diagnostic(
             "RL408", f"{count - len(rows)} of {count} prompts of {name} are longer than {limit} tokens",
@@ -83,6 +84,14 @@ def prompts(source: Problems, encode: Encode, limit: int, too_long: str, name: s
         raise RecipeError([Diagnostic("RL408", f"{name} has no prompt of at most {limit} tokens",
                                       fix="raise model.max_prompt or lower sampling's max_tokens")])
     return Prompts(source, encode, rows, count - len(rows))
+
+
+def _encoded(problem: Problem, encode: Encode) -> tuple[int, ...]:
+    """The prompt as token ids; what cannot be encoded is said of its problem."""
+    try:
+        return encode(problem.prompt)
+    except RecipeError as error:
+        raise RecipeError([replace(d, message=f"In {problem.id}: {d.message}") for d in error.diagnostics]) from None
 
 
 def with_stored(data: Prompts, stored: Stored, respond: Encode, limit: int, too_long: str, name: str) -> Prompts:

@@ -1,6 +1,7 @@
 """What the runtime asks of a backend: an engine that samples, and one that trains.
 
-One object may be both; then the weights are shared and publishing them moves nothing.
+A sampler answers whole batches (RolloutEngine) or single requests (StreamingRollout). A RolloutEngine may be the
+trainer too; then the weights are shared and publishing them moves nothing.
 """
 
 from __future__ import annotations
@@ -68,6 +69,27 @@ class RolloutEngine(Protocol):
         """Trajectories in the order of requests, then siblings; draws depend on (seed, batch, group, sibling)."""
 
 
+class StreamingRollout(Protocol):
+    """Answers requests one by one, while others wait or are answered. Nothing here waits for a response to end."""
+
+    version: int
+
+    def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
+        """Begins to answer, and returns at once; every sibling is its own stream. What is paused goes on from its
+        prefix."""
+
+    def poll(self, timeout: float) -> list[Trajectory]:
+        """What has ended since the last poll; [] after `timeout` seconds without."""
+
+    def pause(self) -> list[Request]:
+        """Stops all that is in flight: what is to be taken up again, one request for each sibling with its `first` and
+        its `prefix` (tokens, log-probs and versions so far). What had ended comes with the next poll."""
+
+    def load(self, version: int, weights: object) -> str:
+        """Makes these weights, as the trainer exports them, the ones that sample; a fingerprint of what now samples.
+        Nothing is in flight then."""
+
+
 class TrainEngine(Protocol):
     """Holds the weights, computes log-probs and values, and takes optimizer steps."""
 
@@ -92,6 +114,12 @@ class TrainEngine(Protocol):
 
     def publish(self) -> str:
         """Makes the weights the ones that sample, as the next version; a fingerprint of what now samples."""
+
+    def export(self) -> object:
+        """The policy's weights for `StreamingRollout.load`; later updates do not change them."""
+
+    def forget(self) -> None:
+        """Begins anew with the optimizer's state of the policy, as before its first step."""
 
     def save(self, folder: Path) -> None:
         """Writes all weights and optimizer states as files into an empty folder."""

@@ -77,7 +77,7 @@ def run_record(events: Iterable[Event]) -> RunRecord:
         record.seconds = event.time - record.begun
         if event.kind == "start":
             record.start = event.data
-        elif event.kind in ("step", "evaluate"):
+        elif event.kind in ("step", "evaluate", "system"):
             for name, value in event.data["metrics"].items():
                 if value is not None:
                     record.points.setdefault(name, []).append((event.data["step"], value))

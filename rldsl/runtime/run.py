@@ -7,16 +7,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rldsl.axes.base import Schedule
+from rldsl.axes.control import Schedule
+from rldsl.axes.detect import Detector
 from rldsl.compiler.graph import Graph
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
+from .control import Terms
+from .health import watching
 from .journal import Journal
 from .ledger import Ledger
 from .prompts import Prompts
 from .protocols import RolloutEngine, TrainEngine
 from .scoring import ScoreItem, ScoreResult
+from .traces import Tracing
+from .usage import Usage
 
 Score = Callable[[Sequence[ScoreItem]], Sequence[Sequence[ScoreResult]]]
 Observe = Callable[[str, Mapping[str, Any]], None]
@@ -25,15 +30,19 @@ Observe = Callable[[str, Mapping[str, Any]], None]
 @dataclass
 class Progress:
     """What a checkpoint holds beside weights. `batch` is the next one to sample, and the number of trained ones;
-    `carried` is what choices carry from batch to batch: {choice: {name: number}}."""
+    `carried` is what choices carry from batch to batch: {choice: {name: number}}; `pool` is what an event loop has
+    begun and not yet trained; `health` is what detectors remember, `held_out` the evaluation since the last batch, if
+    there was one."""
 
     ledger: Ledger
     batch: int = 0
     groups: int = 0
     updates: int = 0
     schedule: dict[str, Any] = field(default_factory=dict)
-    streaks: dict[str, int] = field(default_factory=dict)
+    health: dict[str, Any] = field(default_factory=dict)
+    held_out: dict[str, float] = field(default_factory=dict)
     carried: dict[str, dict[str, float]] = field(default_factory=dict)
+    pool: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -63,13 +72,16 @@ class Settings:
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
     trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `pretrain` are
-    texts of a second stream of data, as token ids.
+    texts of a second stream of data, as token ids; `detectors` watch the metrics, `tracing` says which responses are
+    written down to be read, `usage` measures the machine. `push` brings the trainer's weights to engines of their own
+    and gives the fingerprint; without it the trainer publishes.
     """
 
     folder: Path
     objective: Objective
     graph: Graph
     schedule: Schedule
+    terms: Terms
     settings: Settings
     rollout: RolloutEngine
     trainer: TrainEngine
@@ -82,6 +94,10 @@ class Run:
     fresh: bool
     fingerprint: str = ""
     pretrain: Sequence[tuple[int, ...]] = ()
+    detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
+    tracing: Tracing | None = None
+    push: Callable[[], str] | None = None
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def checkpoints(self) -> Path:

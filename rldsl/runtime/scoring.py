@@ -63,7 +63,6 @@ class ScoringPool:
         self.setup = Setup(tuple((s.function, dict(s.options)) for s in scorers), timeout, memory_bytes,
                            tuple(path), output)
         self.max_failed = max_failed
-        self.failed_rows = 0
         self.first_error: str | None = None
         self._recent: deque[bool] = deque(maxlen=WINDOW)
         self._processes = [start_process(self.setup) for _ in range(workers)]
@@ -79,7 +78,6 @@ class ScoringPool:
             return round_.run()
         finally:
             self._recent.extend(round_.failed_row(row) for row in range(len(items)))
-            self.failed_rows += round_.failures
             self._processes = [self._renewed(p) if p.jobs else p for p in self._processes]
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from .work import Work
 
 def publish(run: Run, work: Work, node: Node) -> None:
     """Makes the trained weights the ones that sample. RunError RL602 where that changed nothing."""
-    found = run.trainer.publish()
+    found = (run.push or run.trainer.publish)()
     means = work.tally.means()
     moved = means.get("grad_norm", 0.0) > 0 and means.get("lr", 0.0) > 0
     if moved and found == run.fingerprint:
@@ -34,7 +34,8 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
     answered once, else sampled as in training."""
     done = run.progress.batch
     if done % node.options["every"] == 0 or done >= run.settings.steps:
-        run.record("evaluate", step=done, metrics=held_out(run, node))
+        run.progress.held_out = held_out(run, node)
+        run.record("evaluate", step=done, metrics=run.progress.held_out)
 
 
 def untrained(run: Run) -> None:

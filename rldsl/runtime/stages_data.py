@@ -69,11 +69,16 @@ def sample(run: Run, work: Work, node: Node) -> None:
         found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
         require_groups(requests, found)
         require_finite_logps(found)
-    work.trajectories, work.table = found, table_of(run, found)
+    answered(run, work, found)
     if node.options["greedy"]:
         work.baseline = _greedy(run, work, node, requests)
+
+
+def answered(run: Run, work: Work, found: list[Trajectory]) -> None:
+    """Takes the responses to the prompts in `work.draws` in, and counts them."""
+    work.trajectories, work.table = found, table_of(run, found)
     tokens = sum(len(t.tokens) for t in found)
-    work.counts.update({RESPONSES: len(found), "groups/generated": len(draws), "tokens": tokens})
+    work.counts.update({RESPONSES: len(found), "groups/generated": len(work.draws), "tokens": tokens})
     work.tally.add(LENGTH.name, tokens, len(found))
     work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
 
@@ -158,7 +163,7 @@ def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, 
     every score; what is missing counts as the objective says, else the row has no score."""
     found = _scored(run, work, rows)
     missing, column = run.objective.missing, run.trainer.math.column
-    filled = [[(missing or 0.0) if x is None else x for x in row] for row in found]
+    filled = [[(missing or 0.0) if score is None else score for score in row] for row in found]
     columns = {f"score.{s.label}": Value(RESPONSE, column([row[k] for row in filled]))
                for k, s in enumerate(run.objective.scores)}
     return columns, [i for i, row in enumerate(found) if missing is not None or None not in row]

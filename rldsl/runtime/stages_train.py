@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
+from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
 from rldsl.compiler.graph import PRETRAIN_TEXTS, VALUE_TARGET, Node
 from rldsl.compiler.objective import Objective
@@ -16,6 +17,7 @@ from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
 from .errors import RunError
+from .information import information
 from .metrics import KEPT, LOSS
 from .observed import observe
 from .protocols import UpdateJob, UpdateOptions
@@ -45,7 +47,11 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     work.dropped(before, LEFT)
     for name, gone in settled.left.items():
         work.tally.add(f"left/{name}", gone, scored)
-    for name, number in observe(settled.statistics, run.graph.of("sample")[0].options["siblings"]).items():
+    rewarded = ADVANTAGE in variables(run.objective.policy)
+    seen = observe(settled.statistics, run.graph.of("sample")[0].options["siblings"], rewarded)
+    rows = [work.trajectories[i].tokens for i in settled.statistics.rows]
+    told = information(settled.statistics.groups, rows, f"{run.settings.seed}/{work.batch}")
+    for name, number in (seen | ({} if told is None else {"prompts/information": told})).items():
         work.tally.add(name, number)
 
 
@@ -84,7 +90,8 @@ def require_finite(batch: Batch, work: Work, stage: str) -> None:
 
 
 def update(run: Run, work: Work, node: Node) -> None:
-    """Cuts the batch into updates, `epochs` times over, and takes one optimizer step for each."""
+    """Cuts the batch into updates, `epochs` times over, and takes one optimizer step for each; none where neither the
+    policy nor a critic is trained."""
     groups = work.groups()
     if not groups:
         run.warn(Diagnostic("RL603", f"batch {work.batch} has no response to train on: no optimizer step is taken",
@@ -92,7 +99,10 @@ def update(run: Run, work: Work, node: Node) -> None:
                             fix="look at the metrics responses/unscored, groups/kept and left/"))
         return
     options = node.options
-    policy = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
+    warm = run.progress.batch >= run.settings.critic_warmup or not options["critic"]
+    policy = options["policy"] and warm
+    if not policy and not options["critic"]:
+        return
     factor = lr_factor(run.settings, run.progress.batch)
     seed = f"{run.settings.seed}/{work.batch}"
     for part in cuts(work.table, groups, options["updates_per_batch"], options["epochs"], seed):

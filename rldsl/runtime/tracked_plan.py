@@ -10,6 +10,9 @@ from rldsl.compiler.plan import Plan, read_plan
 from rldsl.diagnostics import RecipeError, at
 
 PLAN = "plan.json"
+ENVIRONMENT = {"GIT_PYTHON_REFRESH": "quiet", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+               "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_ALLOW_FILE_STORE": "true"}
+"""MLflow otherwise warns where there is no git, draws bars, and tries for minutes what does not answer."""
 
 
 def tracked_plan(run: str, uri: str) -> Plan:
@@ -17,7 +20,8 @@ def tracked_plan(run: str, uri: str) -> Plan:
 
     Raises: RecipeError (RL407) where the server, the run or its plan cannot be read.
     """
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # MLflow otherwise warns where there is no git
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 

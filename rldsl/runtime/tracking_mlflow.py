@@ -21,9 +21,9 @@ from .tracking_values import METRICS_PER_CALL, PARAMS_PER_CALL, chunks, flat, na
 ID_TAG = "rldsl.run"
 PARENT_TAG = "mlflow.parentRunId"
 EVENTS_PER_READ = 500
-TEXTS = "tracked"
+TEXTS, PARAMS = "tracked", "params.json"
 REFUSED = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")
-STEPPED = ("step", "evaluate")
+STEPPED = ("step", "evaluate", "system")
 
 
 class Upload:
@@ -97,14 +97,9 @@ class Upload:
         tags = [RunTag(name_of(name), str(value)) for name, value in event.data.get("tags", {}).items()]
         for part in chunks(tags, PARAMS_PER_CALL):
             self._send("tags", part)
-        texts = {"recipe.rl": event.data.get("recipe"), "formula.txt": event.data.get("formula"),
-                 "params.json": json.dumps(params, indent=1)}
         (self.folder / TEXTS).mkdir(exist_ok=True)
-        for name, text in texts.items():
-            if text is not None:
-                (self.folder / TEXTS / name).write_bytes(text.encode())
-                self._owe(f"{TEXTS}/{name}")
-        for path in event.data.get("artifacts", ()):
+        (self.folder / TEXTS / PARAMS).write_text(json.dumps(params, indent=1), encoding="utf-8")
+        for path in (f"{TEXTS}/{PARAMS}", *event.data.get("artifacts", ())):
             self._owe(path)
 
     def _owe(self, path: str) -> None:
@@ -115,7 +110,7 @@ class Upload:
         """An artifact store that is down holds up no metric; what it lacks stays owed."""
         for path in self.state.owed:
             try:
-                self.client.log_artifact(self.state.run_id, str(self.folder / path))
+                self.client.log_artifact(self.state.run_id, str(self.folder / path), _place(path))
             except FileNotFoundError:
                 self._refuse(f"artifact {path}: there is no such file")
             except (MlflowException, OSError) as error:
@@ -180,6 +175,12 @@ class Upload:
         if parent is not None:
             self.client.set_tag(self.state.run_id, PARENT_TAG, parent)
             self.nested = True
+
+
+def _place(path: str) -> str | None:
+    """The folder of an artifact in the tracker: its own in the run's folder; texts from the journal stand on top."""
+    folder = str(Path(path).parent)
+    return None if folder in (".", TEXTS) else folder
 
 
 def _sqlite_file(uri: str) -> Path | None:

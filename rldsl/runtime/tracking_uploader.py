@@ -26,7 +26,7 @@ LONGEST_PAUSE = 10.0
 LOCK_FILE = "uploader.lock"
 # One attempt and a short time limit: this process retries by itself, and must notice its deadline.
 ENVIRONMENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-               "MLFLOW_DISABLE_TELEMETRY": "true"}
+               "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ALLOW_FILE_STORE": "true"}
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -20,12 +21,14 @@ class SamplingOptions:
 class Prefix:
     """The first tokens of a response that exist already: from before a pause, or taken from another response.
 
-    Per token and of equal length, with the log-prob and the weight version of when it was sampled.
+    Per token and of equal length, with the log-prob, the weight version and, where they are recorded, the candidates
+    of when it was sampled.
     """
 
     tokens: tuple[int, ...] = ()
     logps: tuple[float, ...] = ()
     versions: tuple[int, ...] = ()
+    candidates: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ class Trajectory:
     applied). `finish` says why it ended: "stop" (end-of-sequence or stop text), "length". A sampled
     end-of-sequence token is the last of `tokens` and is trained. `text` is the decoded response without it.
     `verdict` is what a data set says of a response that it holds: 1 for a good one, 0 for a bad one; nobody sampled
-    such a response, and its `logps` mean nothing.
+    such a response, and its `logps` mean nothing. `candidates` are, per token, the ids that truncation left to choose
+    from; empty where nobody asked for them. `routes` are the experts that were chosen, by computed token (prompt and
+    response without its last one), layer and place; empty where nobody asked for them.
     """
 
     group: int
@@ -62,6 +67,8 @@ class Trajectory:
     finish: str
     text: str
     verdict: int | None = None
+    candidates: tuple[tuple[int, ...], ...] = ()
+    routes: Sequence[Sequence[Sequence[int]]] = ()
 
     def __post_init__(self) -> None:
         if not len(self.tokens) == len(self.logps) == len(self.versions):

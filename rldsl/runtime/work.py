@@ -15,8 +15,9 @@ from .tally import Tally
 from .trajectory import Trajectory
 
 SAMPLED, TRAINED, FILTERED, UNSCORED, LEFT = "sampled", "trained", "filtered", "unscored", "left"
+RETIRED = "retired"
 """What can become of a prompt: it was sampled and nothing more; it reached an update; a group filter dropped it; no
-response had a score; every response was dropped by a choice."""
+response had a score; every response was dropped by a choice; every response was given up while it was written."""
 
 RESPONSES = "responses"
 """The count of sampled responses, in `Work.counts`; the other counts are reported under their own names."""
@@ -59,14 +60,23 @@ class Work:
         here = set(self.groups())
         self.fates |= {g: fate for g in before if g not in here}
 
-    def include(self, other: Work) -> None:
-        """Adds another round of the same batch."""
-        moved = [len(self.trajectories) + i for i in other.table.rows]
-        self.trajectories = self.trajectories + other.trajectories
-        if self.table is None or not self.table.lengths:
-            self.table = replace(other.table, rows=tuple(moved))
-        elif moved:
-            self.table = join([self.table, other.table], [*self.table.rows, *moved])
+    def include(self, *others: Work) -> None:
+        """Adds other rounds of the same batch, or groups that were answered one by one."""
+        trajectories, rows = list(self.trajectories), list(self.table.rows) if self.table is not None else []
+        tables = [self.table] if rows else []
+        for other in others:
+            moved = [len(trajectories) + i for i in other.table.rows]
+            tables += [other.table] if moved else []
+            trajectories += other.trajectories
+            rows += moved
+            self._add(other)
+        self.trajectories = trajectories
+        if tables:
+            self.table = join(tables, rows) if len(tables) > 1 else replace(tables[0], rows=tuple(rows))
+        elif others:
+            self.table = replace(others[-1].table, rows=())
+
+    def _add(self, other: Work) -> None:
         if other.baseline is not None:
             self.baseline = self.baseline or Work(self.batch)
             self.baseline.include(other.baseline)

@@ -103,5 +103,29 @@ def test_nothing_left_of_the_data_is_an_error(project: Path, capsys) -> None:
 
 def test_everything_missing_is_said_at_once(project: Path, capsys) -> None:
     written([{"prompt": "x"}])
-    answer = refused(capsys, 4, "RL407", "row 1", "no toy model", argv=[*RUN, "--set", 'model.policy="toy:gpt-1x16"'])
+    answer = refused(capsys, 1, "RL407", "row 1", "no toy model", argv=[*RUN, "--set", 'model.policy="toy:gpt-1x16"'])
     assert answer.says("--set:1:12", "--set:2:14")
+
+
+@pytest.mark.parametrize("setting, code, place, says", [
+    ('data.train="toy:additon"', "RL201", "--set:1:12", "Write toy:addition"),
+    ('data.train="toy:addition?digit=2"', "RL205", "--set:1:12", "It has: digits"),
+    ('model.policy="toy:lama-1x16"', "RL201", "--set:1:14", "such as toy:llama-2x64"),
+    ('model.policy="toy:llama-1x17"', "RL201", "--set:1:14", "a multiple of 16"),
+    ('evaluate="toy:nonsense"', "RL201", "--set:1:10", "There are: addition"),
+    ('data.template="{{ prompt"', "RL203", "--set:1:15", "Write Jinja"),
+    ('data.template="{{ question }}"', "RL201", "tiny.rl:11:18", "'question' is undefined")])
+def test_names_of_what_comes_with_rldsl_are_judged_by_compile_alone(project, capsys, setting, code, place, says):
+    refused(capsys, 1, code, place, says, argv=["compile", "tiny.rl", "--set", setting])
+
+
+def test_files_stay_with_the_preflight(project, capsys):
+    names = ('data.train="nowhere.jsonl"', 'model.policy="nowhere/model"', 'data.template="{{ question }}"')
+    assert call(capsys, "compile", "tiny.rl", *(x for n in names for x in ("--set", n))).code == 0
+
+
+def test_a_file_has_no_scorer_of_its_own(project, capsys):
+    written(GOOD)
+    argv = [*RUN, "--set", "feedback=verify(task)"]
+    refused(capsys, 1, "RL304", "data.jsonl brings no scorer", "--set:1:12", argv=argv)
+    assert not Path("here").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -24,11 +25,13 @@ def without(name: str) -> str:
 TEXTS = {
     "nothing": ("", "RL203", "is not JSON"),
     "half": ('{"responses": [{"prompt": "p", "rew', "RL203", "is not JSON"),
-    "a list": ("[]", "RL203", "must be an object"),
+    "a list": ("[]", "RL203", 'must be an object.\n   = fix: Write {"responses": [{"prompt"'),
+    "null": ("null", "RL203", "must be an object"),
     "no responses": ("{}", "RL205", "`responses` or `pairs`"),
     "none in the list": ('{"responses": []}', "RL205", "`responses` or `pairs`"),
     "a number for a response": ('{"responses": [1]}', "RL203", "`responses[0]` must be an object"),
     "no prompt": (without("prompt"), "RL205", "`responses[0].prompt` is missing"),
+    "no reward": (without("reward"), "RL205", "reward` is missing.\n   = fix: Give it; null means: no score"),
     "no log-prob": (without("logp_current"), "RL205", "`responses[0].logp_current` is missing"),
     "no old log-prob": (without("logp_old"), "RL205", "`responses[0].logp_old` is missing; the recipe's objective"),
     "unequal lengths": (batch(logp_old=[-1.0, -2.0]), "RL203", "has 2 entries where `logp_current` has 1"),
@@ -93,3 +96,24 @@ def test_a_response_without_tokens_has_a_reward_and_no_gradient(project, capsys)
     first, second = found["responses"]
     assert (first["kept"], first["gradient"], second["advantage"]) == (True, [], [-0.5])
     assert found["objective"] == -0.5
+
+
+@pytest.mark.parametrize("changed, says", [
+    ({"logp_current": [0.5]}, "responses[0].logp_current holds 0.5: the log-prob of a token is at most 0"),
+    ({"logp_old": [1e-3]}, "responses[0].logp_old holds 0.001: the log-prob of a token is at most 0"),
+    ({"versions": [-3]}, "responses[0].versions holds -3: versions count from 0"),
+    ({"logp_current": [1e-9]}, None), ({"versions": [0]}, None)])
+def test_what_no_engine_can_have_recorded_is_said(project, capsys, changed, says) -> None:
+    found = [w for w in probed(capsys, batch(**changed))["warnings"] if "responses where" not in w]
+    assert found == ([says] if says else [])
+
+
+def test_a_version_after_the_trainers_is_said(project, capsys) -> None:
+    text = json.dumps({"trainer_version": 2, "responses": [{**ROW, "versions": [3]}, {**ROW, "versions": [2]}]})
+    found = [w for w in probed(capsys, text)["warnings"] if "newer" in w]
+    assert found == ["responses[0].versions holds 3, which is newer than the trainer's 2"]
+
+
+def test_standard_input_is_called_by_its_name(project, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("[]"))
+    refused(capsys, 1, "RL203", "Standard input must be an object", argv=["probe", "tiny.rl", "-"])

@@ -12,6 +12,7 @@ from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import PAIR
 from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice, Example
+from rldsl.axes.detect import Detector
 from rldsl.axes.parameters import Support
 from rldsl.compiler.objective import Objective, build
 from rldsl.compiler.recipe import Node, Recipe, Sum
@@ -59,9 +60,9 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 
 def in_objective(axis: str, name: str) -> bool:
-    """Whether a choice shows in the objective: schedules, placements and optimizers do not."""
-    return not issubclass(discover.find(axis, name), (base.Schedule, base.Placement, base.Optimizer, base.Decay,
-                                                     Support))
+    """Whether a choice shows in the objective: schedules, placements, optimizers and detectors do not."""
+    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, Support, Detector)
+    return not issubclass(discover.find(axis, name), apart)
 
 
 OBJECTIVE_CHOICES = [(axis, name) for axis, name in CHOICES if in_objective(axis, name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import random
 
 import pytest
@@ -12,9 +13,12 @@ from rldsl.algebra.evaluate import gradient
 from rldsl.algebra.grain import variables
 from rldsl.algebra.layout import layout
 from rldsl.axes import base, discover
+from rldsl.axes.detect import Detector
 from rldsl.axes.judging import ModelSource
 from rldsl.compiler.objective import build
 from rldsl.compiler.objective_data import from_json, to_json
+from rldsl.runtime.health import watch
+from rldsl.runtime.metrics import metric
 from tests.frozen import frozen, moved
 
 from .harness import (
@@ -48,6 +52,8 @@ def test_worked_examples_hold(axis, name, example):
         found = {"scores": [_score(choice.scorer(), r) for r in example.batch]}
     elif isinstance(choice, base.Schedule):
         found = {"actions": _actions(choice, example.batch)}
+    elif isinstance(choice, Detector):
+        found = {"speaks": _speaks(choice, example.batch)}
     else:
         found = _columns(run(build(place(choice, example.beside)), example.batch, example.trainer_version), example)
     for key, wanted in example.expect.items():
@@ -64,8 +70,25 @@ def _actions(schedule, events):
     state, out = schedule.initial(), []
     for event in events:
         state, actions = schedule.step(state, base.Event(**event))
-        out.append([f"{a.kind} {a.batch}" for a in actions])
+        out.append([str(a) for a in actions])
     return out
+
+
+def _speaks(detector, history):
+    """The batches of a history, counted from 1, in which a detector says something."""
+    state, out = {}, []
+    for number, metrics in enumerate(history, 1):
+        state, found = watch([detector], json.loads(json.dumps(state)), metrics, 256)
+        out += [number for d in found if d.code == detector.code and d.message.startswith(detector.name)]
+    return out
+
+
+@pytest.mark.parametrize("name", discover.names(Detector.axis))
+def test_a_detector_shows_when_it_speaks_and_when_it_is_silent(name):
+    spoken = [bool(e.expect["speaks"]) for e in discover.examples(Detector.axis, name)]
+    assert True in spoken and False in spoken
+    cls = discover.find(Detector.axis, name)
+    assert cls.reads and cls.remedy and all(metric(read).definition for read in (*cls.reads, *cls.also))
 
 
 def _columns(out, example):

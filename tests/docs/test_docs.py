@@ -160,6 +160,12 @@ def test_every_setting_has_its_row(block):
     assert shown == wanted
 
 
+def test_every_detector_is_named():
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8").partition("\n### health\n")[2]
+    listed = re.findall(r"^- `(\w+)`:", text.partition("\n### ")[0], re.MULTILINE)
+    assert sorted(listed) == list(discover.names("detector"))
+
+
 def test_every_toy_task_and_model_is_named():
     text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
     tasks = re.search(r"a built-in task \(([^)]*)\)", text)[1]

@@ -91,7 +91,8 @@ AXES = {
     "gate": _added("gate", base.Gate, base.Regulariser),
     "reduction": lambda draw: one(draw, "reduction", base.Reduction),
     "distribution": _added("distribution", base.Distribution, base.Distribution),
-    "system": lambda draw: f"{one(draw, 'system', base.Schedule)} on {one(draw, 'system', base.Placement)}",
+    "system": lambda draw: draw.choice(("sync on colocated", f"{one(draw, 'system', base.Schedule)} on "
+                                        f"{one(draw, 'system', base.Placement)}")),
 }
 
 

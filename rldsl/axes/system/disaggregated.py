@@ -1,8 +1,10 @@
 """Separate pools of devices for sampling and for training.
 
 Differs from `colocated`: the two can overlap, at the price of sending weights. On a cluster without GPUs the numbers
-count processes.
-Source: asynchronous RLHF, Noukhovitch et al. (arXiv:2410.18252); AReaL (arXiv:2505.24298), section 4.
+count processes. With `versions` above 1 the engines go on serving older weights beside the newest, and each response
+is finished by the version that began it.
+Source: asynchronous RLHF, Noukhovitch et al. (arXiv:2410.18252); AReaL (arXiv:2505.24298), section 4; LongCat's DORA
+for several versions.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ class Disaggregated(Placement):
     gives = {SEPARATE_DEVICES}
     rollout: Count  # devices that sample
     train: Count  # devices that train
+    versions: Count = 1  # sets of weights that are served at once
 
     def shared(self) -> bool:
         return False
 
     def pools(self) -> dict[str, int]:
         return {"rollout": self.rollout, "train": self.train}
+
+    def serves(self) -> int:
+        return self.versions
 
 
 EXAMPLES: list = []

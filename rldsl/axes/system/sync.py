@@ -6,22 +6,28 @@ Source: the plain PPO loop (arXiv:1707.06347), algorithm 1.
 
 from __future__ import annotations
 
-from typing import Any
-
-from rldsl.axes.base import Action, Event, Schedule
 from rldsl.axes.choice import Example
+from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, gathered, train
 from rldsl.axes.traits import FRESH_DATA
 
 
 class Sync(Schedule):
     gives = {FRESH_DATA}
 
-    def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
-        follows = {"start": Action("sample", event.batch), "sampled": Action("train", event.batch),
-                   "updated": Action("publish", event.batch), "published": Action("sample", event.batch + 1)}
-        return state, (follows[event.kind],)
+    def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
+        if event.kind == "updated":
+            return state, (Action("publish"),)
+        if busy(state):
+            return state, ()
+        if gathered(state):
+            return state, (train(state, state["ready"][:state["prompts"]]),)
+        return state, fill(state, state["prompts"])
 
 
+START = {"kind": "start", "prompts": 2, "siblings": 1, "batches": 9}
 EXAMPLES = [Example("one thing after another", {},
-                    [{"kind": "start"}, {"kind": "sampled"}, {"kind": "updated"}, {"kind": "published"}],
-                    {"actions": [["sample 0"], ["train 0"], ["publish 0"], ["sample 1"]]})]
+                    [START, {"kind": "finished"}, {"kind": "ready", "group": 0}, {"kind": "finished", "group": 1},
+                     {"kind": "ready", "group": 1}, {"kind": "updated"}, {"kind": "published"}],
+                    {"actions": [["launch 2"], [], [], [], ["train 0: 0 1"], ["publish"], ["launch 2"]]}),
+            Example("a group that a filter takes is replaced", {}, [START, {"kind": "dropped", "group": 1}],
+                    {"actions": [["launch 2"], ["launch 1"]]})]

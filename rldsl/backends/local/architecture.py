@@ -111,7 +111,7 @@ def _refuse_unsupported(config: Mapping, kind: object, where: str) -> None:
         raise RecipeError([Diagnostic(
             "RL406", f"{where}: the local backend cannot run this model exactly: {'; '.join(reasons)}.",
             why="A forward that differs from the model's own would train another policy.",
-            fix="Choose a Llama, Qwen2 or Qwen3 model, or another backend.")])
+            fix="Choose a Llama, Qwen2 or Qwen3 model without these.")])
 
 
 def _rope(config: Mapping, where: str) -> dict:

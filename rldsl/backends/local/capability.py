@@ -10,7 +10,8 @@ from rldsl.algebra.expr import GROUP, POSITION, RESPONSE, TOKEN, UPDATE, Const
 from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.axes import discover
-from rldsl.axes.base import Placement, Ratio, Sampler, Schedule
+from rldsl.axes.alignment import Alignment
+from rldsl.axes.base import Placement, Ratio, Sampler, SamplingStage, Schedule
 from rldsl.axes.choice import Choice
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.lower import provided
@@ -29,10 +30,21 @@ class Capability:
     lacks: tuple[str, ...] = ()
 
 
+ALIGNED = {"head_dtype", "weights", "replay_candidates"}
+"""What alignment may ask of this engine. Of the rest, nothing routes here, and decoding a token at a time rounds
+otherwise than a forward over whole responses."""
+
+
 def apart(choice: Choice) -> str | None:
-    """Why a schedule or placement needs more than one process; None where it does not."""
+    """Why a choice needs other engines than the one process; None where it does not."""
+    if isinstance(choice, Alignment) and not choice.engines().keys() <= ALIGNED:
+        return f"its engine cannot do what {choice.name} asks ({', '.join(choice.engines().keys() - ALIGNED)})"
     if isinstance(choice, Schedule) and choice.overlaps():
         return f"`{choice.name}` samples while it trains"
+    if isinstance(choice, Schedule) and choice.cuts():
+        return f"`{choice.name}` stops responses and takes them up again"
+    if isinstance(choice, SamplingStage) and choice.at_once() is not None:
+        return f"`{choice.name}` bounds what is in flight, and here a batch is sampled in one go"
     if isinstance(choice, Placement) and not choice.shared():
         return f"`{choice.name}` keeps sampling and training apart"
     return None

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rldsl.axes.base import Source
-from rldsl.compiler.recipe import Recipe, feedback_nodes
-from rldsl.environments.tasks import Columns, load_task
-from rldsl.environments.tasks.problem import Split, Task
+from rldsl.compiler.recipe import Recipe
+from rldsl.environments.tasks import Columns, Task, load_task
+from rldsl.environments.tasks.named import Named, named, problems
 from rldsl.runtime.prompts import Prompts, prompts, with_stored
 
 from .model import Policy
 
 
-@dataclass(frozen=True)
-class Model:
-    """A loaded policy and how its prompts become tokens."""
+class Reader:
+    """How a policy's prompts become tokens, at most `context` of them together with the response."""
 
-    policy: Policy
     tokenizer: Any
+    context: int
 
     def encode(self, text: str) -> tuple[int, ...]:
         """A prompt as the user's turn of a conversation where the model knows conversations, else as plain text."""
@@ -34,60 +32,64 @@ class Model:
         return self.tokenizer.reply(text)
 
 
-def answer_column(recipe: Recipe) -> str | None:
-    """The column of the training data's answers; None where the rows hold their responses and nothing is scored."""
-    stored = recipe.sampling[0].choice.stored()
-    scored = any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback))
-    return recipe.settings.data.answer if stored is None or scored or not stored.responses else None
+@dataclass(frozen=True)
+class Model(Reader):
+    """A loaded policy and its tokenizer."""
+
+    policy: Policy
+    tokenizer: Any
+
+    @property
+    def context(self) -> int:
+        """See Reader."""
+        return self.policy.architecture.context
 
 
-def training(recipe: Recipe, root: Path, model: Model) -> Prompts:
-    """What is trained on."""
+def fitting(recipe: Recipe, place: Named, task: Task, model: Reader) -> Prompts:
+    """Those of its problems that fit the model, as tokens, and the responses they hold. RecipeError RL407, RL408."""
     data, sampler = recipe.settings.data, recipe.sampling[0].choice
-    stored = sampler.stored()
-    task = _task(recipe, root, data.train, "train", answer_column(recipe))
-    found = prompts(task, model.encode, prompt_limit(recipe, model.policy), data.too_long, data.train)
-    if stored is None:
+    found = prompts(task, model.encode, prompt_limit(recipe, model), data.too_long, place.spec, place.most)
+    if place.split != "train" or sampler.stored() is None:
         return found
-    return with_stored(found, stored, model.reply, sampler.max_tokens, data.too_long, data.train)
+    return with_stored(found, sampler.stored(), model.reply, sampler.max_tokens, data.too_long, place.spec)
 
 
-def evaluated(recipe: Recipe, root: Path, model: Model) -> dict[str, Prompts]:
+def training(recipe: Recipe, root: Path, model: Reader) -> Prompts:
+    """What is trained on."""
+    place = named(recipe)[0]
+    return fitting(recipe, place, problems(recipe, place, root), model)
+
+
+def evaluated(recipe: Recipe, root: Path, model: Reader) -> dict[str, Prompts]:
     """The held-out problems of each task."""
-    settings, limit = recipe.settings, prompt_limit(recipe, model.policy)
-    return {t.name: prompts(_task(recipe, root, t.name, "held_out", settings.data.answer), model.encode, limit,
-                            settings.data.too_long, t.name, settings.evaluate.problems)
-            for t in settings.evaluate.tasks}
+    return {p.spec: fitting(recipe, p, problems(recipe, p, root), model) for p in named(recipe)[1:]}
 
 
-def examples(recipe: Recipe, root: Path, model: Model) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
+def examples(recipe: Recipe, root: Path, model: Reader) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(prompt, answer) of the problems that are set aside for supervised training."""
-    return [(model.encode(p.prompt), model.reply(p.answer)) for p in problems(recipe, root)]
+    return [(model.encode(p.prompt), model.reply(p.answer)) for p in warm_problems(recipe, root)]
 
 
-def pretraining(recipe: Recipe, root: Path, model: Model) -> list[tuple[int, ...]]:
+def warm_problems(recipe: Recipe, root: Path) -> Task:
+    """The problems that are set aside for supervised training."""
+    data = recipe.settings.data
+    return load_task(data.train, "warm_start", seed=recipe.seed, root=root,
+                     columns=Columns(data.prompt, data.answer, data.template))
+
+
+def pretraining(recipe: Recipe, root: Path, model: Reader) -> list[tuple[int, ...]]:
     """The texts of a second stream of data as token ids, each cut at the model's context; empty where there is none."""
     spec, data = recipe.settings.data.pretrain, recipe.settings.data
     if spec is None:
         return []
-    context = model.policy.architecture.context
-    found = [(model.tokenizer.encode(p.prompt) + model.tokenizer.reply(p.answer))[:context]
-             for p in _task(recipe, root, spec, "train", data.answer)]
+    columns = Columns(data.prompt, data.answer, data.template)
+    task = load_task(spec, "train", seed=recipe.seed, root=root, columns=columns)
+    found = [(model.tokenizer.encode(p.prompt) + model.tokenizer.reply(p.answer))[:model.context] for p in task]
     return [ids for ids in found if len(ids) > 1]
 
 
-def problems(recipe: Recipe, root: Path) -> Task:
-    """The problems that are set aside for supervised training."""
-    return _task(recipe, root, recipe.settings.data.train, "warm_start", recipe.settings.data.answer)
-
-
-def _task(recipe: Recipe, root: Path, spec: str, split: Split, answer: str | None) -> Task:
-    data = recipe.settings.data
-    return load_task(spec, split, seed=recipe.seed, columns=Columns(data.prompt, answer, data.template), root=root)
-
-
-def prompt_limit(recipe: Recipe, policy: Policy) -> int:
+def prompt_limit(recipe: Recipe, model: Reader) -> int:
     """Most tokens of a prompt, so that the longest response still fits."""
-    context = min(recipe.settings.model.context or policy.architecture.context, policy.architecture.context)
+    context = min(recipe.settings.model.context or model.context, model.context)
     room = context - recipe.sampling[0].choice.max_tokens
     return min(recipe.settings.model.max_prompt or room, room)

@@ -33,14 +33,15 @@ class _Spec(NamedTuple):
     rows: int
 
 
-def token_divergence(sides: Sides, targets: Tensor, options: SamplingOptions, what: Divergence) -> Tensor:
+def token_divergence(sides: Sides, targets: Tensor, options: SamplingOptions, what: Divergence,
+                     candidates: Tensor | None = None) -> Tensor:
     """The divergence at each row, float32 [N]; gradients reach the policy's hidden states and head.
 
     targets int64 [N] are the sampled tokens. Where `options` truncates, the distributions are those over what the
-    policy could sample; sampling's temperature applies to both.
+    policy could sample, `candidates` [N, most] where these are recorded; sampling's temperature applies to both.
     """
     rows = max(16, logprob.CHUNK_LOGITS // (2 * sides.head.shape[0]))
-    return _TokenDivergence.apply(*sides, targets, _Spec(options, what, rows))
+    return _TokenDivergence.apply(*sides, targets, candidates, _Spec(options, what, rows))
 
 
 class _Parts(NamedTuple):
@@ -52,8 +53,8 @@ class _Parts(NamedTuple):
 
 
 def _parts(hidden: Tensor, head: Tensor, other_hidden: Tensor, other_head: Tensor, targets: Tensor,
-           spec: _Spec) -> _Parts:
-    own = logprob.policy_logits(hidden, head, targets, spec.options) / spec.what.temperature
+           candidates: Tensor | None, spec: _Spec) -> _Parts:
+    own = logprob.policy_logits(hidden, head, targets, candidates, spec.options) / spec.what.temperature
     teacher = (other_hidden @ other_head.t()).float() / (spec.options.temperature * spec.what.temperature)
     out = own == -torch.inf
     kept = ~out
@@ -83,25 +84,27 @@ def _terms(log_p: Tensor, log_q: Tensor, p: Tensor, q: Tensor, what: Divergence)
 
 class _TokenDivergence(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, head, other_hidden, other_head, targets, spec):
+    def forward(ctx, hidden, head, other_hidden, other_head, targets, candidates, spec):
         found = hidden.new_empty(len(targets), dtype=torch.float32)
         for part in logprob.row_parts(len(targets), spec.rows):
-            found[part] = _parts(hidden[part], head, other_hidden[part], other_head, targets[part], spec).value.sum(1)
-        ctx.save_for_backward(hidden, head, other_hidden, other_head, targets)
+            found[part] = _parts(hidden[part], head, other_hidden[part], other_head, targets[part],
+                                 logprob.rows_of(candidates, part), spec).value.sum(1)
+        ctx.save_for_backward(hidden, head, other_hidden, other_head, targets, candidates)
         ctx.spec = spec
         return found
 
     @staticmethod
     def backward(ctx, upstream):
-        hidden, head, other_hidden, other_head, targets = ctx.saved_tensors
+        hidden, head, other_hidden, other_head, targets, candidates = ctx.saved_tensors
         grad_hidden = torch.empty_like(hidden)
         grad_head = torch.zeros_like(head, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         scale = ctx.spec.what.temperature * ctx.spec.options.temperature
         for part in logprob.row_parts(len(targets), ctx.spec.rows):
-            _, slope, p = _parts(hidden[part], head, other_hidden[part], other_head, targets[part], ctx.spec)
+            _, slope, p = _parts(hidden[part], head, other_hidden[part], other_head, targets[part],
+                                 logprob.rows_of(candidates, part), ctx.spec)
             grad = slope.sub_(p * slope.sum(1, keepdim=True)).mul_(upstream[part].unsqueeze(1) / scale)
             grad = grad.to(hidden.dtype)
             grad_hidden[part] = grad @ head
             if grad_head is not None:
                 logprob.accumulate(grad_head, grad, hidden[part])
-        return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None
+        return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None, None

@@ -115,6 +115,19 @@ class LocalEngine:
         self.version += 1
         return fingerprint(self.policy)
 
+    @property
+    def critic(self) -> Critic:
+        """The critic of a recipe that trains one."""
+        return self._critic.critic
+
+    def export(self) -> dict[str, Tensor]:
+        """See TrainEngine."""
+        return {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
+
+    def forget(self) -> None:
+        """See TrainEngine."""
+        self._trainer.stepper.begin()
+
     def reference(self) -> Policy:
         """The frozen reference policy."""
         if self._reference is None:

@@ -38,8 +38,8 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
     """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
 
     `want` ⊆ {"logp_current", "entropy", "kl_exact", "squares"} and divergences; "kl_exact" needs `reference`,
-    divergences need `teachers`. Nats. Where `options` holds top_k or top_p, all are of the truncated distribution. No
-    result depends on `micro_tokens` or `share_prompts`.
+    divergences need `teachers`. Nats. Where `options` holds top_k or top_p, all are of the truncated distribution; of
+    rows that record their candidates, over those. No result depends on `micro_tokens` or `share_prompts`.
     """
     compared = sorted(filter(is_divergence, want))
     if unknown := want - QUANTITIES - set(compared):
@@ -61,7 +61,7 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
             if others is not None:
                 with torch.no_grad():
                     reference_states = (_states(reference, others, layout), others.head)
-            found = token_statistics(states, weights.head, layout.targets, options,
+            found = token_statistics(states, weights.head, layout.targets, options, candidates=layout.candidates,
                                      entropy="entropy" in want, reference=reference_states,
                                      squares="squares" in want)
             named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl,

@@ -17,25 +17,36 @@ from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import Track
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import LOCK
+from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.prompts import Prompts
+from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
+from rldsl.runtime.traces import Tracing
+from rldsl.runtime.usage import Usage
 
 from .capability import apart
 from .data import Model, evaluated, examples, pretraining, prompt_limit, training
-from .engine import POLICY, LocalEngine
+from .device import device_use
+from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
 from .load_judges import Judges, load_judges
 from .load_teachers import load_teachers
 from .model import Policy
+from .numerics import numerics
+from .stage import named_policy, take_over, with_collected
 from .teachers import Teachers
+from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
 from .trained_part import Part, restrict
 from .warm_start import warm_start
@@ -62,28 +73,33 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     Paths in the recipe are relative to `root`. RecipeError for what is missing (RL407, RL408) or cannot run here
     (RL406), RunError RL609 where every checkpoint is damaged.
     """
-    recipe = from_canonical(plan.recipe)
+    recipe = with_collected(from_canonical(plan.recipe), folder)
     refuse(recipe)
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
     policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
+    found = checkpoints.newest(folder / "checkpoints") if resume else None
+    if settings.model.start is not None and found is None:
+        take_over(policy, settings.model.start, folder, POLICY)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
-    roles = Roles(_named_reference(plan, recipe, root, policy), load_teachers(plan, recipe, root, model, data, observe),
-                  load_judges(plan, recipe, root, model, observe))
-    found = checkpoints.newest(folder / "checkpoints") if resume else None
+    roles = _roles(plan, recipe, root, folder, model, data, observe)
     engine = _engine(plan, recipe, model, folder, roles)
+    if settings.critic.start is not None and found is None:
+        take_over(engine.critic, settings.critic.start, folder, CRITIC)
     schedule = recipe.schedule.choice
-    progress = Progress(Ledger(len(data), plan.seed), schedule=schedule.initial())
-    with _alone(folder), Journal(folder) as journal, _pool(plan, recipe, root, folder) as pool:
-        run = Run(folder, plan.objective, plan.graph, schedule, _settings(recipe), engine, engine, data, held_out,
-                  pool.score, journal, progress, observe, fresh=found is None,
-                  pretrain=pretraining(recipe, root, model))
+    progress = Progress(Ledger(len(data), plan.seed))
+    with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
+        run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
+                  data, held_out, pool.score, journal, progress, observe, fresh=found is None,
+                  pretrain=pretraining(recipe, root, model), detectors=watching(settings.health.detectors),
+                  tracing=tracing(settings.track, tokenizer), usage=Usage(device_use))
         if resume:
-            _restore(run, engine, found)
+            restore(run, engine, found)
         else:
-            _tell_dropped(run, settings.data.train, prompt_limit(recipe, policy))
+            tell_dropped(run, settings.data.train, prompt_limit(recipe, model))
         if found is None and settings.model.warm_start:
             observe("doing", {"node": "supervised warm start", "batch": 0})
             untrained(run)
@@ -93,7 +109,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Keeps a second process out of the run's folder. RunError RL609 where one is at work there."""
     with open(folder / LOCK, "w") as file:
         try:
@@ -107,14 +123,14 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in (recipe.schedule, recipe.placement) if (told := apart(node.choice))]
+    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
     if recipe.settings.cluster.where != "local":
         needs.append("its cluster block asks for several machines")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
             why="it samples and trains in turn, in one process, with one set of weights",
-            fix="run it with the cluster backend, or choose a schedule and placement that take turns")])
+            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:
@@ -135,7 +151,7 @@ def _told(machine: dict[str, Any]) -> str:
     return f"torch {machine['torch']} {'on CUDA' if machine['cuda'] else 'on the CPU'}"
 
 
-def _tell_dropped(run: Run, train: str, limit: int) -> None:
+def tell_dropped(run: Run, train: str, limit: int) -> None:
     """Warns of prompts that are left out, with their numbers."""
     sources = [(train, run.data), *((f"{name} (held out)", data) for name, data in run.held_out.items())]
     for name, data in sources:
@@ -146,12 +162,19 @@ def _tell_dropped(run: Run, train: str, limit: int) -> None:
                 fix="nothing to do, if these can be spared"))
 
 
-def _named_reference(plan: Plan, recipe: Recipe, root: Path, policy: Policy) -> Policy | None:
+def _roles(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, data: Prompts,
+           observe: Observe) -> Roles:
+    return Roles(_named_reference(plan, recipe, root, folder, model.policy),
+                 load_teachers(plan, recipe, root, folder, model, data, observe),
+                 load_judges(plan, recipe, root, model, observe))
+
+
+def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Policy) -> Policy | None:
     """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
     spec = recipe.settings.model.reference
     if spec == "initial" or not plan.graph.readers(REFERENCE_WEIGHTS):
         return None
-    found, _ = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    found, _ = named_policy(spec, plan, root, folder)
     sizes = found.architecture.vocabulary, policy.architecture.vocabulary
     if sizes[0] != sizes[1]:
         raise RecipeError([Diagnostic(
@@ -167,7 +190,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
-        critic = (_optimizer(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
+        critic = (optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
         """The policy before the first update is what the first checkpoint holds; before there is one, it is the policy.
@@ -176,6 +199,7 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
         restrict(twin, part, plan.seed)
+        twin.numerics = model.policy.numerics
         store = folder / "checkpoints"
         first = store / "batch-000000" / POLICY
         written = checkpoints.exists(store)
@@ -184,29 +208,38 @@ def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles
         return twin.requires_grad_(False)
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
-                       _optimizer(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed, critic=critic,
-                       reference=reference, teachers=roles.teachers, judges=roles.judges)
+                       optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed,
+                       critic=critic, reference=reference, teachers=roles.teachers, judges=roles.judges)
 
 
-def _optimizer(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
+    """How a recipe's optimizer is built, with the bound on the gradient norm."""
     target, arguments = choice.factory()
     return OptimizerSpec(target, arguments, clip_grad)
 
 
-def _pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
+    """Which episodes are written down, if any."""
+    return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
+
+
+def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
+    """The processes that score responses."""
     scoring = recipe.settings.feedback
     return ScoringPool([s.scorer for s in plan.objective.scores
                         if isinstance(s.scorer, Scorer) and not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 
-def _settings(recipe: Recipe) -> Settings:
+def run_settings(recipe: Recipe) -> Settings:
+    """The numbers of a recipe that the executor reads."""
     s = recipe.settings
-    return Settings(s.data.prompts, s.budget.steps, s.optim.optimizer.lr, s.optim.schedule, s.optim.warmup_steps,
+    rate = s.optim.optimizer.factory()[1]["lr"]
+    return Settings(s.data.prompts, s.budget.steps, rate, s.optim.schedule, s.optim.warmup_steps,
                     s.critic.warmup_steps, recipe.seed)
 
 
-def _restore(run: Run, engine: LocalEngine, found: checkpoints.Checkpoint | None) -> None:
+def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None) -> None:
     """Goes on from a checkpoint, or from the very beginning where the run ended before it wrote one."""
     if found is None:
         run.record("resume", step=-1, skipped=[])

@@ -22,7 +22,8 @@ class Layout:
 
     `ids`, `positions` [N]; the first `prompts.size` belong to prompts. `owner` [R] is each response's prompt.
     `read` is, for every action token in the order of the rows, the flat position whose state predicts it;
-    `targets` are these action tokens. `mask` (bool, True = may look) is [R or 1, 1, T, P + T].
+    `targets` are these action tokens; `candidates` [tokens, most], filled up with the target, are what each was chosen
+    from, where that is recorded. `mask` (bool, True = may look) is [R or 1, 1, T, P + T].
     """
 
     ids: Tensor
@@ -34,6 +35,7 @@ class Layout:
     mask: Tensor
     read: Tensor
     targets: Tensor
+    candidates: Tensor | None
 
 
 def micro_batches(rows: Sequence[Trajectory], micro_tokens: int | None) -> list[list[int]]:
@@ -109,7 +111,17 @@ def lay_out(rows: Sequence[Trajectory], device: torch.device, share: bool = True
     flat = (torch.tensor(x, dtype=torch.int64, device=device) for x in (ids, positions, owner, read, targets))
     ids, positions, owned, read, targets = flat
     return Layout(ids, positions, prompt_shape, response_shape, owned, _siblings(owner),
-                  _mask(prompt_shape, response_shape, owner, device), read, targets)
+                  _mask(prompt_shape, response_shape, owner, device), read, targets, candidates(rows, device))
+
+
+def candidates(rows: Sequence[Trajectory], device: torch.device) -> Tensor | None:
+    """What each action token was chosen from, [tokens, most], filled up with the token; None where nothing is recorded.
+    """
+    if not any(row.candidates for row in rows):
+        return None
+    sets = [(token, ids) for row in rows for token, ids in zip(row.tokens, row.candidates, strict=True)]
+    most = max(len(ids) for _, ids in sets)
+    return torch.tensor([[*ids, *[token] * (most - len(ids))] for token, ids in sets], device=device)
 
 
 def _prompts(rows: Sequence[Trajectory], share: bool) -> tuple[list[tuple[int, ...]], list[int]]:

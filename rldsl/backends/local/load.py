@@ -6,12 +6,14 @@ from pathlib import Path
 
 import torch
 
+from ...compiler.toy_models import PREFIX
 from ...diagnostics import Diagnostic, RecipeError
 from .allocator import keep_freed_memory
 from .model import Policy
 from .tokenizer import Tokenizer
 from .toy import toy_policy
 
+PACKAGED = "gguf:"
 _DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 
 
@@ -43,19 +45,24 @@ def compute_dtype(name: str) -> torch.dtype:
 
 
 def _policy(spec: str, compute: torch.dtype, seed: int, root: Path) -> Policy:
-    if spec.startswith("toy:"):
+    if spec.startswith(PREFIX):
         return toy_policy(spec, compute, seed)
     from .gguf_file import gguf_policy, packaged_gguf
     from .hf_folder import folder_policy
 
-    if spec.startswith("gguf:"):
-        return gguf_policy(packaged_gguf(spec.removeprefix("gguf:")), compute)
-    if spec.endswith(".gguf"):
-        return gguf_policy(root / Path(spec).expanduser(), compute)
-    folder = root / Path(spec).expanduser()
-    if folder.exists() or not _looks_like_hub_name(spec):
+    if (folder := model_folder(spec, root)) is not None:
         return folder_policy(folder, compute)
-    return folder_policy(_downloaded(spec), compute)
+    if spec.startswith(PACKAGED):
+        return gguf_policy(packaged_gguf(spec.removeprefix(PACKAGED)), compute)
+    return gguf_policy(root / Path(spec).expanduser(), compute)
+
+
+def model_folder(spec: str, root: Path) -> Path | None:
+    """The folder of a model that is one, here or from the hub; None for the other forms of a spec."""
+    if spec.startswith((PREFIX, PACKAGED)) or spec.endswith(".gguf"):
+        return None
+    folder = root / Path(spec).expanduser()
+    return folder if folder.exists() or not _looks_like_hub_name(spec) else _downloaded(spec)
 
 
 def _looks_like_hub_name(spec: str) -> bool:

@@ -12,7 +12,7 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe, feedback_nodes
 from rldsl.runtime.run import Observe
 
-from .data import Model, problems
+from .data import Model, warm_problems
 from .forward import Critic
 from .hf_classifier import folder_classifier
 from .judges import Classifier, train_classifier
@@ -60,7 +60,7 @@ def _classifier(spec: str, plan: Plan, root: Path) -> Classifier:
 
 def _pairs(recipe: Recipe, root: Path) -> list[tuple[str, str, str]]:
     """(prompt, right answer, another problem's answer) of the problems set aside for supervised training."""
-    found = list(problems(recipe, root))
+    found = list(warm_problems(recipe, root))
     others = [found[(i + OTHERS) % len(found)].answer for i in range(len(found))]
     return [(p.prompt, p.answer, other) for p, other in zip(found, others, strict=True) if other != p.answer]
 

@@ -13,8 +13,8 @@ from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.run import Observe
 
 from .data import Model, examples
-from .load import load_policy
 from .model import Policy
+from .stage import named_policy
 from .teachers import Teachers
 from .warm_start import warm_start
 
@@ -22,7 +22,7 @@ SHOWN = 5
 """Rows that a message about many wrong rows names."""
 
 
-def load_teachers(plan: Plan, recipe: Recipe, root: Path, model: Model, data: Prompts,
+def load_teachers(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, data: Prompts,
                   observe: Observe) -> Teachers | None:
     """The frozen teachers, where a formula reads one. RecipeError RL321 where the tokens of one are not the policy's,
     RL407 where a row of the data names none of them. Equal names are one model."""
@@ -34,12 +34,13 @@ def load_teachers(plan: Plan, recipe: Recipe, root: Path, model: Model, data: Pr
     for spec in settings.teachers:
         if spec not in loaded:
             observe("doing", {"node": f"load the teacher {spec}", "batch": 0})
-            loaded[spec] = _load(plan, recipe, root, model, spec, observe)
+            loaded[spec] = _load(plan, recipe, root, folder, model, spec, observe)
     return Teachers(tuple(loaded[spec] for spec in settings.teachers), of)
 
 
-def _load(plan: Plan, recipe: Recipe, root: Path, model: Model, spec: str, observe: Observe) -> Policy:
-    teacher, tokenizer = load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+def _load(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, spec: str,
+          observe: Observe) -> Policy:
+    teacher, tokenizer = named_policy(spec, plan, root, folder)
     if (tokenizer.size, tokenizer.eos) != (model.tokenizer.size, model.tokenizer.eos):
         raise RecipeError([Diagnostic(
             "RL321", f"the teacher has {tokenizer.size} token ids and ends {sorted(tokenizer.eos)}, the policy "

@@ -38,24 +38,29 @@ class _Spec:
 
 
 def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, options: SamplingOptions, *,
-                     entropy: bool = False, reference: tuple[Tensor, Tensor] | None = None,
-                     squares: bool = False) -> Statistics:
+                     candidates: Tensor | None = None, entropy: bool = False,
+                     reference: tuple[Tensor, Tensor] | None = None, squares: bool = False) -> Statistics:
     """Statistics of softmax(hidden · headᵀ / T) at `targets`.
 
     hidden [N, D], head [V, D], targets int64 [N]; `reference` is another policy's (hidden, head), constant.
     With top_k or top_p the distribution is the truncated one, renormalised; the target always counts as kept,
-    and the KL is taken over this policy's kept tokens with the reference renormalised to them.
+    and the KL is taken over this policy's kept tokens with the reference renormalised to them. `candidates`, int64
+    [N, most], are the tokens to keep instead.
     Gradients reach hidden and head.
     """
     ref_hidden, ref_head = reference or (None, None)
     rows = max(16, CHUNK_LOGITS // head.shape[0])
     spec = _Spec(options, entropy, reference is not None, squares, rows)
-    return Statistics(*_TokenStatistics.apply(hidden, head, targets, ref_hidden, ref_head, spec))
+    return Statistics(*_TokenStatistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
-def policy_logits(hidden: Tensor, head: Tensor, targets: Tensor, options: SamplingOptions) -> Tensor:
+def policy_logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None,
+                  options: SamplingOptions) -> Tensor:
     """Float32 logits [n, V] of the distribution; -inf where truncated, but never at the target."""
     raw = hidden @ head.t()
+    if candidates is not None:
+        every = raw.float() / options.temperature
+        return torch.full_like(every, -torch.inf).scatter(1, candidates, every.gather(1, candidates))
     logits = scaled(raw, options)
     if truncates(options):
         at = targets.unsqueeze(1)
@@ -72,8 +77,13 @@ def _masked(x: Tensor, kept: Tensor | None, value: float) -> Tensor:
     return x if kept is None else x.masked_fill(~kept, value)
 
 
-def _kept(logits: Tensor, options: SamplingOptions) -> Tensor | None:
-    return logits > -torch.inf if truncates(options) else None
+def _kept(logits: Tensor, candidates: Tensor | None, options: SamplingOptions) -> Tensor | None:
+    return logits > -torch.inf if candidates is not None or truncates(options) else None
+
+
+def rows_of(candidates: Tensor | None, part: slice | Tensor) -> Tensor | None:
+    """The candidates of some rows, where there are any."""
+    return None if candidates is None else candidates[part]
 
 
 def _gap(logps: Tensor, kept: Tensor | None, ref_hidden: Tensor, ref_head: Tensor, spec: _Spec) -> Tensor:
@@ -84,7 +94,7 @@ def _gap(logps: Tensor, kept: Tensor | None, ref_hidden: Tensor, ref_head: Tenso
 
 class _TokenStatistics(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, head, targets, ref_hidden, ref_head, spec):
+    def forward(ctx, hidden, head, targets, candidates, ref_hidden, ref_head, spec):
         logp = hidden.new_empty(len(targets), dtype=torch.float32)
         norm = torch.empty_like(logp)
         entropy = torch.empty_like(logp) if spec.entropy else None
@@ -92,8 +102,8 @@ class _TokenStatistics(torch.autograd.Function):
         squares = torch.empty_like(logp) if spec.squares else None
         for part in row_parts(len(targets), spec.rows):
             at = targets[part].unsqueeze(1)
-            logits = policy_logits(hidden[part], head, targets[part], spec.options)
-            logps, kept = logits.log_softmax(-1), _kept(logits, spec.options)
+            logits = policy_logits(hidden[part], head, targets[part], rows_of(candidates, part), spec.options)
+            logps, kept = logits.log_softmax(-1), _kept(logits, candidates, spec.options)
             logp[part] = logps.gather(1, at).squeeze(1)
             norm[part] = logits.gather(1, at).squeeze(1) - logp[part]
             if spec.entropy or spec.kl or spec.squares:
@@ -104,7 +114,7 @@ class _TokenStatistics(torch.autograd.Function):
                     kl[part] = (p * _gap(logps, kept, ref_hidden[part], ref_head, spec)).sum(1)
                 if spec.squares:
                     squares[part] = (p * p).sum(1)
-        ctx.save_for_backward(hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl, squares)
+        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, squares)
         ctx.spec = spec
         ctx.set_materialize_grads(False)
         return logp, entropy, kl, squares
@@ -121,7 +131,7 @@ class _TokenStatistics(torch.autograd.Function):
             grad_hidden[part] = grad @ head
             if grad_head is not None:
                 accumulate(grad_head, grad, hidden[part])
-        return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None
+        return grad_hidden, None if grad_head is None else grad_head.to(head.dtype), None, None, None, None, None
 
 
 def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None,
@@ -131,14 +141,15 @@ def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: T
     With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), ∂Σp² = 2p (p − Σp²),
     all over T.
     """
-    hidden, head, targets, ref_hidden, ref_head, norm, entropy, kl, squares = ctx.saved_tensors
+    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, squares = ctx.saved_tensors
     options, targets = ctx.spec.options, targets[part]
-    logps = policy_logits(hidden[part], head, targets, options).sub_(norm[part].unsqueeze(1))
+    logps = policy_logits(hidden[part], head, targets, rows_of(candidates, part), options)
+    logps = logps.sub_(norm[part].unsqueeze(1))
     slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
     if grad_entropy is None and grad_kl is None and grad_squares is None:
         grad = logps.exp_().mul_(slope)
     else:
-        kept, p = _kept(logps, options), logps.exp()
+        kept, p = _kept(logps, candidates, options), logps.exp()
         logps = _masked(logps, kept, 0.0)
         if grad_entropy is not None:
             slope = slope - grad_entropy[part].unsqueeze(1) * (logps + entropy[part].unsqueeze(1))

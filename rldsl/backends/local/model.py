@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from .architecture import Architecture
 from .fused import norm_linear, rotated_heads, swiglu_linear
+from .numerics import Numerics
 from .rotary import frequencies
 
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
@@ -79,10 +80,11 @@ class Layer(nn.Module):
             return own
         return torch.addmm(own, self.adapters[f"{name}_b"], self.adapters[f"{name}_a"], alpha=self.scale)
 
-    def cast(self, dtype: torch.dtype) -> LayerWeights:
-        """The tensors in `dtype`, linked to the masters for gradients."""
-        return LayerWeights(*(None if (p := self.master(name)) is None else p.to(dtype)
-                              for name in LayerWeights._fields))
+    def cast(self, dtype: torch.dtype, how: Numerics) -> LayerWeights:
+        """The tensors in `dtype`, linked to the masters for gradients; projections rounded as `how` says."""
+        each = {name: self.master(name) for name in LayerWeights._fields}
+        return LayerWeights(**{name: None if p is None else (how.rounded(p) if p.dim() == 2 else p).to(dtype)
+                               for name, p in each.items()})
 
 
 class Trunk(nn.Module):
@@ -92,6 +94,7 @@ class Trunk(nn.Module):
         super().__init__()
         a = self.architecture = architecture
         self.compute = compute
+        self.numerics = Numerics()
         self.embed = nn.Parameter(torch.empty(a.vocabulary, a.width))
         self.layers = nn.ModuleList(Layer(a) for _ in range(a.layers))
         self.norm = nn.Parameter(torch.ones(a.width))
@@ -104,7 +107,7 @@ class Trunk(nn.Module):
     def weights(self) -> Weights:
         """Every tensor cast once to the dtype of the computation."""
         embed = self.embed.to(self.compute)
-        layers = tuple(layer.cast(self.compute) for layer in self.layers)
+        layers = tuple(layer.cast(self.compute, self.numerics) for layer in self.layers)
         return Weights(embed, layers, self.norm.to(self.compute), embed)
 
 
@@ -118,16 +121,17 @@ class Policy(Trunk):
         self.tokenizer = tokenizer
 
     def weights(self) -> Weights:
-        weights = super().weights()
-        return weights if self.head is None else weights._replace(head=self.head.to(self.compute))
+        weights, head = super().weights(), self.embed if self.head is None else self.head
+        wide = self.numerics.head or self.compute
+        return weights if self.head is None and wide == self.compute else weights._replace(head=head.to(wide))
 
 
 def hidden_states(a: Architecture, weights: Weights, ids: Tensor, factors: Tensor, attend: Attend) -> Tensor:
-    """Final normed states [N, D] of flat token `ids` [N] with rotary `factors` [N, 1, C/2]."""
+    """Final normed states [N, D], in the head's dtype, of flat token `ids` [N] with rotary `factors` [N, 1, C/2]."""
     x = F.embedding(ids, weights.embed)
     for index, layer in enumerate(weights.layers):
         x = _block(a, layer, x, factors, index, attend)
-    return F.rms_norm(x, (a.width,), weights.norm, a.norm_eps)
+    return F.rms_norm(x, (a.width,), weights.norm, a.norm_eps).to(weights.head.dtype)
 
 
 def _block(a: Architecture, w: LayerWeights, x: Tensor, factors: Tensor, index: int, attend: Attend) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ...diagnostics import Diagnostic, RecipeError
@@ -59,6 +60,7 @@ class _Record:
     def __init__(self, before: Sequence[tuple[int, ...]], device: torch.device):
         slots = len(before)
         self.before = before
+        self.candidates: list[list[tuple[int, ...]]] = [[] for _ in before]
         self.tokens = torch.zeros(slots, DRAWN_STEPS, dtype=torch.int64, device=device)
         self.logps = torch.zeros(slots, DRAWN_STEPS, device=device)
         self.lengths = torch.zeros(slots, dtype=torch.int64, device=device)
@@ -70,6 +72,12 @@ class _Record:
             self.logps = torch.cat((self.logps, torch.zeros_like(self.logps)), dim=1)
         self.tokens[slot, step] = token
         self.logps[slot, step] = logp
+
+    def write_candidates(self, slot: Tensor, kept: Tensor) -> None:
+        """Which ids [rows, V] the token of each row was chosen from; of a row that is done they count for nothing."""
+        ids = kept.nonzero()[:, 1].split(kept.sum(1).tolist())
+        for place, row in zip(slot.tolist(), ids, strict=True):
+            self.candidates[place].append(tuple(row.tolist()))
 
 
 def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions, *, seed: int, batch: int,
@@ -84,7 +92,7 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
     `options.stop` in what it wrote ("stop"; the text keeps it), or at `max_tokens` ("length").
     RecipeError RL330 where prompt and response would not fit the context.
     """
-    _check_context(policy, requests, options)
+    require_context(policy, requests, options)
     draw = _Draw(options, seed, batch, greedy or options.temperature == 0)
     found: list[Trajectory] = []
     with torch.inference_mode():
@@ -95,7 +103,7 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
     return found
 
 
-def _check_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
+def require_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
     longest = max((len(request.prompt) for request in requests), default=0)
     context = policy.architecture.context
     if longest + options.max_tokens > context:
@@ -151,8 +159,10 @@ def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw:
     table = rotation(torch.arange(cache.length + steps, device=device), policy.inverse)
     logits = (states @ weights.head.t()).index_select(0, owner)
     for step in range(steps):
-        token, logp = _choose(logits, alive, draw, step)
+        token, logp, kept = _choose(logits, alive, draw, step)
         record.write(alive.slot, step, token, logp)
+        if policy.numerics.candidates:
+            record.write_candidates(alive.slot, kept)
         token = _drop_finished(policy, alive, cache, record, token, step, draw)
         if token is None:
             break
@@ -180,11 +190,12 @@ def _step(policy: Policy, weights: Weights, cache: Cache, token: Tensor, factors
     return hidden_states(policy.architecture, weights, token, factors, attend)
 
 
-def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tensor, Tensor]:
-    """The next token of every row and its log-prob, by inverting the cumulative distribution at one uniform."""
+def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The next token of every row, its log-prob, and which ids [rows, V] it was chosen from; by inverting the
+    cumulative distribution at one uniform."""
     if draw.greedy:
         token = logits.argmax(dim=-1)
-        return token, torch.zeros_like(token, dtype=torch.float32)
+        return token, torch.zeros_like(token, dtype=torch.float32), F.one_hot(token, logits.shape[-1])
     if step % DRAWN_STEPS == 0:
         ahead = range(step, min(step + DRAWN_STEPS, draw.options.max_tokens))
         alive.uniform = uniforms(draw.seed, draw.batch, alive.group, alive.sibling, alive.begun, ahead)
@@ -192,7 +203,7 @@ def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tens
     cumulative = logps.exp().cumsum(dim=-1, dtype=torch.float64)
     point = alive.uniform[:, step % DRAWN_STEPS].unsqueeze(1) * cumulative[:, -1:]
     token = torch.searchsorted(cumulative, point, right=True).clamp_(max=logits.shape[-1] - 1)
-    return token.squeeze(1), logps.gather(1, token).squeeze(1)
+    return token.squeeze(1), logps.gather(1, token).squeeze(1), logps > -torch.inf
 
 
 def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record, token: Tensor, step: int,
@@ -238,11 +249,12 @@ def _trajectories(policy: Policy, requests: Sequence[Request], record: _Record,
     decode, eos = policy.tokenizer.decode, policy.tokenizer.eos
     answered = [(r, r.first + sibling) for r in requests for sibling in range(r.siblings)]
     found, end = [], 0
-    for (request, sibling), length, ended in zip(answered, lengths, stopped, strict=True):
+    for (request, sibling), length, ended, chosen in zip(answered, lengths, stopped, record.candidates, strict=True):
         start, end = end, end + length
         old, ids = request.prefix, request.prefix.tokens + tuple(tokens[start:end])
         found.append(Trajectory(
             request.group, sibling, request.row, request.prompt, ids, old.logps + tuple(logps[start:end]),
             old.versions + (version,) * length, "stop" if ended else "length",
-            decode(ids[:-1] if ids[-1] in eos else ids)))
+            decode(ids[:-1] if ids[-1] in eos else ids),
+            candidates=old.candidates + tuple(chosen[:length])))
     return found

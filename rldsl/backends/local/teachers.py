@@ -13,6 +13,7 @@ from rldsl.algebra.divergence import named
 from ...runtime.trajectory import SamplingOptions, Trajectory
 from .divergence import Sides, token_divergence
 from .layout import Layout
+from .logprob import rows_of
 from .model import Policy, Weights
 
 
@@ -62,7 +63,8 @@ def divergences(teachers: Teachers, names: Sequence[str], rows: Sequence[Traject
                 with torch.no_grad():
                     known[id(model)] = states(model, mine)
             sides = Sides(hidden[tokens], weights.head, known[id(model)], model.weights().head)
-            return token_divergence(sides, layout.targets[tokens], options, named(name))
+            return token_divergence(sides, layout.targets[tokens], options, named(name),
+                                    rows_of(layout.candidates, tokens))
         return one
 
     return {name: weighted(teachers, rows, measure(name), hidden.device) for name in names}

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 import torch
 
-from ...diagnostics import Diagnostic, RecipeError
-from .architecture import KINDS, Architecture
+from ...compiler.toy_models import CONTEXT, toy_sizes
+from .architecture import Architecture
 from .draws import uniforms
 from .model import Policy
 from .tokenizer import CharacterTokenizer
 
-CONTEXT = 512
 INITIAL_STD = 0.02
 
 
 def toy_architecture(spec: str) -> Architecture:
-    """Sizes of `toy:KIND-LAYERSxWIDTH`. RecipeError RL407 names what a spec may look like."""
-    match = re.fullmatch(rf"toy:({'|'.join(KINDS)})-(\d+)x(\d+)", spec)
-    layers, width = (int(match[2]), int(match[3])) if match else (0, 0)
-    if not match or not 1 <= layers <= 64 or width % 16 or not 16 <= width <= 4096:
-        raise RecipeError([Diagnostic(
-            "RL407", f"There is no toy model {spec!r}.",
-            fix=f"Write toy:KIND-LAYERSxWIDTH with KIND {', '.join(KINDS)}, 1 to 64 layers and a width that is a "
-                "multiple of 16 up to 4096, such as toy:llama-2x64.")])
-    head_width = 16 if width < 128 else 32 if width < 512 else 64
-    if width % head_width:
-        head_width = 16
-    heads = width // head_width
+    """The decoder that a toy model's name stands for. RecipeError RL201 where it is no such name."""
+    t = toy_sizes(spec)
     return Architecture(
-        kind=match[1], vocabulary=CharacterTokenizer().size, width=width, mlp=4 * width, layers=layers,
-        heads=heads, kv_heads=heads // 2 if heads % 2 == 0 else heads, head_width=head_width, context=CONTEXT,
-        qkv_bias=match[1] == "qwen2", qk_norm=match[1] == "qwen3", tied=True)
+        kind=t.kind, vocabulary=CharacterTokenizer().size, width=t.width, mlp=4 * t.width, layers=t.layers,
+        heads=t.heads, kv_heads=t.kv_heads, head_width=t.head_width, context=CONTEXT,
+        qkv_bias=t.kind == "qwen2", qk_norm=t.kind == "qwen3", tied=True)
 
 
 def toy_policy(spec: str, compute: torch.dtype, seed: int) -> Policy:

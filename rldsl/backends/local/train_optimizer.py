@@ -30,6 +30,11 @@ class Stepper:
     def __init__(self, model: nn.Module, spec: OptimizerSpec):
         self.model, self.spec = model, spec
         self.trained = [p for p in model.parameters() if p.requires_grad]
+        self.begin()
+
+    def begin(self) -> None:
+        """A new optimizer, without any memory of earlier steps."""
+        spec = self.spec
         module, _, name = spec.target.partition(":")
         cls = getattr(importlib.import_module(module), name)
         fused = {"fused": True} if "fused" in inspect.signature(cls).parameters else {}

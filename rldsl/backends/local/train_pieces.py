@@ -54,4 +54,4 @@ def shared_out(column: Tensor, pieces: Sequence[Sequence[int]], lengths: Sequenc
     if len(pieces) == 1:
         return [column]
     slots = column.split(list(lengths))
-    return [torch.cat([slots[i] for i in piece]) for piece in pieces]
+    return [torch.cat([column[:0], *(slots[i] for i in piece)]) for piece in pieces]

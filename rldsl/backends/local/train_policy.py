@@ -12,21 +12,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rldsl.algebra.evaluate import Value
-from rldsl.algebra.expr import RESPONSE, TOKEN, absolute, highest
-from rldsl.algebra.variables import ADVANTAGE, CORRECTION, LOGP, LOGP_ROLLOUT, WEIGHT
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.protocols import UpdateJob, UpdateOptions
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
+from .coefficients import coefficients, live_rows
 from .forward import forward
 from .model import Policy
 from .second_stream import second_stream
 from .teachers import Teachers
 from .terms import Terms, with_constants
-from .train_optimizer import Stepper, require_finite
+from .train_optimizer import Stepper
 from .train_pieces import cut, joined, shared_out
 
 
@@ -51,7 +49,7 @@ class _Piece:
 def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None) -> Tally:
     """One optimizer step on one update. RunError RL601 before it where a number is not finite."""
     update = with_constants(trainer.terms, job.batch)
-    live = _live(update) if job.options.skip_zero_rows else list(range(len(job.rows)))
+    live = live_rows(update) if job.options.skip_zero_rows else list(range(len(job.rows)))
     if len(live) < len(job.rows):
         update = update.select(live)
     rows = [job.rows[i] for i in live]
@@ -65,7 +63,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
     else:
         for piece in pieces:
             found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
-            _backward(found, _coefficients(trainer, piece, found, tally))
+            _backward(found, coefficients(trainer.terms, trainer.math, piece.rows, piece.batch, found, tally))
     for part in trainer.terms.once:
         second_stream(trainer, part, job, update, tally)
     for part in trainer.terms.parts:
@@ -74,18 +72,13 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
     return tally
 
 
-def _live(update: Batch) -> list[int]:
-    largest = update.value(highest(absolute(ADVANTAGE), RESPONSE)).data
-    return largest.nonzero().flatten().tolist()
-
-
 def _whole(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None, all_rows: _Piece,
            pieces: Sequence[_Piece], positions: Sequence[Sequence[int]], tally: Tally) -> None:
     """First ℓ of every row without gradient, then coefficients over the whole update, then each piece's backward."""
     measured = [_quantities(trainer, p.rows, job.options, reference, grad=False) for p in pieces]
     lengths = all_rows.batch.lengths
     column = {name: joined([m[name] for m in measured], positions, lengths) for name in job.options.wants}
-    slopes = _coefficients(trainer, all_rows, column, tally)
+    slopes = coefficients(trainer.terms, trainer.math, all_rows.rows, all_rows.batch, column, tally)
     split = {name: shared_out(c, positions, lengths) for name, c in slopes.items()}
     for index, piece in enumerate(pieces):
         found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
@@ -107,48 +100,3 @@ def _backward(found: dict[str, Tensor], slopes: dict[str, Tensor]) -> None:
     """Adds −Σ c·quantity to the gradients: the optimizer minimises."""
     names = [name for name in found if name in slopes]
     torch.autograd.backward([found[n] for n in names], [-slopes[n].to(found[n].dtype) for n in names])
-
-
-def _coefficients(trainer: PolicyTrainer, piece: _Piece, found: dict[str, Tensor], tally: Tally) -> dict[str, Tensor]:
-    """∂J/∂quantity for every quantity of the current policy, checked; the values go into the tally."""
-    names = [f"{r.group}.{r.sibling}" for r in piece.rows]
-    lengths = list(piece.batch.lengths)
-    require_finite(found.items(), lengths, names, "policy forward")
-    batch = piece.batch.with_columns(**{n: Value(TOKEN, trainer.math.column(c)) for n, c in found.items()})
-    slopes: dict[str, Tensor] = {}
-    for part in (p for p in trainer.terms.parts if p not in trainer.terms.once):
-        value, own = trainer.math.both(part.expr, batch.columns, batch.shape)
-        tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
-        columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]
-        require_finite(columns, lengths, names, "objective")
-        if part is trainer.terms.parts[0]:
-            _count_gated(batch, own.get(LOGP.name), tally)
-        for name, g in own.items():
-            slopes[name] = slopes[name] + g if name in slopes else g
-    _measure(trainer, batch, found, tally)
-    return slopes
-
-
-def _count_gated(batch: Batch, slope: Tensor | None, tally: Tally) -> None:
-    """The share of tokens with a say (A, w and d not 0) whose policy term has gradient exactly 0."""
-    if slope is None:
-        return
-    columns = batch.columns
-    say = (columns[ADVANTAGE.name].data != 0) & (columns[CORRECTION.name].data != 0) & (columns[WEIGHT.name].data != 0)
-    tally.add("gated", float((say & (slope == 0)).sum()), float(say.sum()))
-
-
-def _measure(trainer: PolicyTrainer, batch: Batch, found: dict[str, Tensor], tally: Tally) -> None:
-    """Ratio, entropy, exact KL and the distance to the recorded log-probs, raw, over the computed tokens."""
-    tokens = float(sum(batch.lengths))
-    if trainer.terms.ratio is not None:
-        ratio = batch.value(trainer.terms.ratio, TOKEN).data
-        tally.add("ratio/mean", float(ratio.sum()), tokens)
-        tally.add("ratio/distance", float((ratio - 1).abs().sum()), tokens)
-    for name in found:
-        if name != LOGP.name:
-            tally.add(name, float(found[name].detach().sum()), tokens)
-    if LOGP_ROLLOUT.name in batch.columns:
-        gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
-        tally.add("mismatch/mean", float(gap.sum()), tokens)
-        tally.add("mismatch/abs", float(gap.abs().sum()), tokens)

@@ -6,7 +6,9 @@ import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from rldsl.algebra.render_unicode import unicode
@@ -15,13 +17,15 @@ from rldsl.compiler.plan import Plan
 from rldsl.compiler.settings import Track
 from rldsl.compiler.show import show_data
 from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.experiments.member import member
+from rldsl.experiments.member import PIPELINE, member
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FAILED, FINISHED, KILLED, PLAN
 from rldsl.runtime.live import LiveView
 
 from .output import RUN_FAILED, emit
 
+LONGEST = 160
+"""Characters of a tracker's own words that are shown."""
 RECIPE, FORMULA = "recipe.rl", "objective.txt"
 
 
@@ -33,8 +37,8 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
 
     steps = plan.recipe["settings"]["budget"]["steps"]
     try:
-        with _interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
-            status, failure, tracked = _session(plan, folder, root, view, resume)
+        with interruptible(), live_view(f"{plan.name}  {folder}", steps, sys.stderr) as view:
+            status, failure, tracked = session(plan, folder, root, view, resume, args.address)
         summary = _summary(folder, status, tracked)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
@@ -51,7 +55,7 @@ def unwritable(folder: Path, error: OSError) -> Diagnostic:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """SIGTERM ends a run as Ctrl-C does: recorded, and resumable."""
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -63,14 +67,16 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
-             resume: bool) -> tuple[str, Diagnostic | None, Any]:
-    from rldsl.backends.local.launch import open_run
+def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
+            address: str | None) -> tuple[str, Diagnostic | None, Any]:
+    """Trains until the run ends: how it ended, what went wrong, and how its tracking stands."""
+    from rldsl.backends.choose import opener
     from rldsl.runtime.executor import execute
     from rldsl.runtime.journal import read_journal
 
     tracker, failure, status = None, None, FINISHED
-    with open_run(plan, folder, root, _observer(view), resume=resume) as run:
+    open_run = opener(plan, address)
+    with open_run(plan, folder, root, _observer(view, Watched(folder, view)), resume=resume) as run:
         if not any(event.kind == "start" for event in read_journal(folder)):
             run.record("start", **_start(plan, folder))
         tracker = _tracker(plan, folder, root)
@@ -90,13 +96,35 @@ def _session(plan: Plan, folder: Path, root: Path, view: LiveView,
     return status, failure, tracker.finish() if tracker is not None else None
 
 
-def _observer(view: LiveView) -> Callable[[str, Mapping[str, Any]], None]:
+@dataclass
+class Watched:
+    """Says once that the tracker cannot be reached, and once that it can again; training does not wait for it."""
+
+    folder: Path
+    view: LiveView
+    away: bool = False
+
+    def look(self) -> None:
+        """Compares with what the uploader noted last."""
+        from rldsl.runtime.tracking import read_state
+
+        error = read_state(self.folder).error
+        if error and not self.away:
+            self.view.notice(f"tracking is behind: {shorten(error, LONGEST)}; training goes on, and what is missing is "
+                             "uploaded when the tracker is back")
+        if self.away and not error:
+            self.view.notice("tracking has caught up")
+        self.away = bool(error)
+
+
+def _observer(view: LiveView, watched: Watched) -> Callable[[str, Mapping[str, Any]], None]:
     def observe(kind: str, data: Mapping[str, Any]) -> None:
         match kind:
             case "doing":
                 view.waiting(f"{data['node']}, batch {data['batch'] + 1}")
             case "step":
                 view.step(data["step"], data["metrics"])
+                watched.look()
             case "evaluate":
                 view.evaluated(data["step"], data["metrics"])
             case "warning":
@@ -112,15 +140,15 @@ def _start(plan: Plan, folder: Path) -> dict[str, Any]:
     """What the journal, the tracker and the report say of the run; its long parts are files beside it."""
     terms = [f"{t.name}: {unicode(t.expr)}" for t in plan.formula.terms()]
     formula = "J = Σ of\n" + "\n".join(terms)
-    (folder / RECIPE).write_text(plan.source, encoding="utf-8")
+    (folder / RECIPE).write_bytes(plan.source.encode())  # line ends stay as they were written
     (folder / FORMULA).write_text(formula, encoding="utf-8")
     axes = {axis: show_data(value) for axis, value in plan.recipe["axes"].items()}
     settings = {f"{block}.{name}": value for block, part in plan.recipe["settings"].items()
                 for name, value in part.items()}  # a block may have an axis's name
     of = member(folder)
-    params = {**axes, **settings, "seed": plan.seed, **({"point": dict(of.values)} if of else {})}
+    params = {**axes, **settings, "seed": plan.seed, **({"point": dict(of.values)} if of and of.values else {})}
     tags = {"rldsl": plan.rldsl, "recipe": plan.name, **{f"fingerprint.{k}": v for k, v in plan.fingerprints.items()},
-            **({"sweep": of.sweep, "sweep.point": of.point} if of else {})}
+            **({of.kind: of.sweep, f"{of.kind}.{of.place}": of.point} if of else {})}
     return {"name": plan.name, "params": params, "tags": tags, "artifacts": [PLAN, RECIPE, FORMULA],
             "recipe": plan.source, "formula": formula}
 
@@ -133,7 +161,7 @@ def _tracker(plan: Plan, folder: Path, root: Path) -> Any:
         return None
     uri, of = absolute(track.mlflow, root), member(folder)
     if of is not None:
-        name = f"{of.point} seed {plan.seed}"
+        name = of.point if of.kind == PIPELINE else f"{of.point} seed {plan.seed}"
         return Tracker(folder, TrackingSettings(uri, track.experiment or of.sweep, name, parent=of.parent))
     return Tracker(folder, TrackingSettings(uri, track.experiment or plan.name, folder.name))
 
@@ -168,7 +196,9 @@ def _text(summary: Mapping[str, Any]) -> str:
     lines.append(f"  {'report':<14} {summary['report']}")
     if (mlflow := summary["mlflow"]) is not None:
         state = f"incomplete: {mlflow['error'] or 'not all uploaded'}" if mlflow["degraded"] else "complete"
-        lines.append(f"  {'mlflow run':<14} {mlflow['run_id']} ({state})")
+        lines.append(f"  {'mlflow run':<14} {mlflow['run_id'] or '–'} ({state})")
+        if mlflow["degraded"]:
+            lines.append(f"  upload later with  rldsl resume {summary['folder']}")
     if summary["status"] != FINISHED:
         lines.append(f"  go on with     rldsl resume {summary['folder']}")
     return "\n".join(lines)

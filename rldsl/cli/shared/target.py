@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.resolve import resolve
+from rldsl.compiler.resolve import resolve, resolve_runnable
 from rldsl.compiler.resolve.load import library_root, project_root, shown
+from rldsl.compiler.stages import Pipeline
 
 SKIPPED = {".rldsl", "runs", "mlruns", "node_modules", "__pycache__"}
 
@@ -25,16 +26,29 @@ def add_changes(parser: ArgumentParser) -> None:
                         help="change one value, in the language's own notation; may be repeated")
 
 
+def add_address(parser: ArgumentParser) -> None:
+    """`--address`, for commands that train."""
+    parser.add_argument("--address", metavar="HOST:PORT",
+                        help="the Ray cluster to join; without it a recipe that asks for one starts it here")
+
+
 def split(target: str) -> tuple[str, str | None]:
-    """`a.rl:b` → ("a.rl", "b"); a path alone has no name."""
+    """`a.rl:b` → ("a.rl", "b"), `a.rl:p.x` → ("a.rl", "p.x"), a stage of a pipeline; a path alone has no name."""
     path, colon, name = target.rpartition(":")
-    return (path, name) if colon and name.isidentifier() else (target, None)
+    named = colon and all(part.isidentifier() for part in name.split("."))
+    return (path, name) if named and name.count(".") < 2 else (target, None)
 
 
 def resolved(target: str, args: Namespace) -> Recipe:
     """The recipe that a command was given, with its changes. RecipeError with everything wrong in it."""
     path, name = split(target)
     return resolve(path, name, profile=args.profile, sets=args.sets)
+
+
+def runnable(target: str, args: Namespace) -> Recipe | Pipeline:
+    """The recipe or pipeline that a command was given, with its changes. RecipeError with everything wrong in it."""
+    path, name = split(target)
+    return resolve_runnable(path, name, profile=args.profile, sets=args.sets)
 
 
 def home(path: str) -> Path:

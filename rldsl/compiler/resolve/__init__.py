@@ -1,6 +1,6 @@
 """From the syntax tree to the typed recipe: files, inheritance, merging, typing, provenance."""
 
 from .load import sources
-from .steps import profiles, resolve, resolve_all
+from .steps import profiles, resolve, resolve_all, resolve_file, resolve_runnable
 
-__all__ = ["profiles", "resolve", "resolve_all", "sources"]
+__all__ = ["profiles", "resolve", "resolve_all", "resolve_file", "resolve_runnable", "sources"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from rldsl.axes import base
+from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice
 from rldsl.compiler.recipe import Feedback, Product, Scaled, Sum, feedback_nodes, vector
 from rldsl.grammar.tree import Binary, Expr, ListExpr, Number
@@ -164,6 +164,21 @@ def _plain(weights: list[Number], report: Report) -> bool:
         report.add("RL204", "the weight of a reward term must be finite", weights[-1].span, "too large")
         return False
     return not wrong
+
+
+FIRST: dict[str, Any] = {"feedback": (base.Source, base.Dense), "sampling": base.Sampler, "advantage": base.Estimator,
+                         "gate": base.Gate}
+"""Who may begin an axis that holds other choices too."""
+
+
+def first(axis: str) -> str:
+    """What an axis may be begun with, in words."""
+    def among(role: Any) -> str:
+        return ", ".join(n for n in discover.names(axis) if issubclass(discover.find(axis, n), role))
+
+    if axis == "system":
+        return f"SCHEDULE on PLACEMENT, with one of {among(base.Schedule)} on one of {among(base.Placement)}"
+    return f"… with one of {among(FIRST.get(axis, Choice))}"
 
 
 READERS: dict[str, Callable[[Expr, Report], dict[str, Any] | None]] = {

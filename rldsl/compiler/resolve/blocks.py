@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, get_origin
+from typing import Any
 
 from rldsl.compiler.settings import Cluster, Settings, Task, bare_field, blocks, hints
-from rldsl.compiler.typehints import options
+from rldsl.compiler.typehints import is_choice, members
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Call, Constant, Expr, ListExpr, Name, Number, String
 
@@ -31,8 +31,8 @@ def _block(block: str, cls: type, written: dict[str, Expr], report: Report) -> A
     values: dict[str, Any] = {}
     for key, e in written.items():
         hint = hints(cls)[key]
-        if bare and key == bare[0] and any(get_origin(base) is tuple for base, _ in options(hint)):
-            values[key] = _tasks(e, report)
+        if bare and key == bare[0] and members(hint) is not None:
+            values[key] = _several(e, members(hint), block, report)
         else:
             values[key] = typed(e, hint, f"{block}.{key}" if not bare or key != bare[0] else block, report)
     if INVALID in values.values():
@@ -45,16 +45,17 @@ def _block(block: str, cls: type, written: dict[str, Expr], report: Report) -> A
     return made
 
 
-def _tasks(e: Expr, report: Report) -> Any:
+def _several(e: Expr, of: Any, block: str, report: Report) -> Any:
+    """The bare entries of a block that takes several: evaluation tasks, or choices of one kind."""
     items = e.items if isinstance(e, ListExpr) else (e,)
-    tasks = [_task(x, report) for x in items]
+    made = [typed(x, of, block, report) if is_choice(of) else _task(x, report) for x in items]
     first: dict[str, Span] = {}
-    for task, x in zip(tasks, items, strict=True):
-        if task is not INVALID and first.setdefault(task.name, x.span) is not x.span:
-            report.add("RL110", f"`{task.name}` is evaluated twice", x.span, "the second time",
-                       also=((first[task.name], "the first time"),), fix="keep one of them")
+    for entry, x in zip(made, items, strict=True):
+        if entry is not INVALID and first.setdefault(entry.name, x.span) is not x.span:
+            report.add("RL110", f"`{entry.name}` stands twice in `{block}`", x.span, "the second time",
+                       also=((first[entry.name], "the first time"),), fix="keep one of them")
             return INVALID
-    return INVALID if INVALID in tasks else tuple(tasks)
+    return INVALID if INVALID in made else tuple(made)
 
 
 def _task(e: Expr, report: Report) -> Any:

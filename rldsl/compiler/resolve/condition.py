@@ -153,7 +153,8 @@ def _setting(recipe: Recipe, block: str, rest: list[PathPart]) -> Held | None:
         return Held(getattr(part, rest[0].name), hints(cls)[rest[0].name])
     bare = bare_field(cls)
     value = getattr(part, bare[0]) if bare else None
-    return _of_terms([value], rest) if isinstance(value, Choice) else None
+    several = list(value) if isinstance(value, tuple) else [value]
+    return _of_terms([c for c in several if isinstance(c, Choice)], rest)
 
 
 def _of_terms(choices: list[Choice], rest: list[PathPart]) -> Held | None:

@@ -5,14 +5,15 @@ Axes are replaced, blocks merge by key, bare entries replace their family, dotte
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import get_origin
 
 from rldsl.axes.discover import AXES
-from rldsl.compiler.settings import bare_field, blocks, hints, keys
+from rldsl.compiler.settings import bare_field, blocks, from_stage, hints, keys
 from rldsl.compiler.show import default_text
-from rldsl.compiler.typehints import is_choice, options
+from rldsl.compiler.typehints import is_choice, members, options
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Assign, Block, Constant, Entry, Expr, ListExpr, Name, PathPart, Profile
 
@@ -24,16 +25,32 @@ from .trail import Trail
 
 BATCH = re.compile(r"batch(_?size)?$")
 OTHER_UNITS = ("responses", "tokens", "samples", "sequences")
+PIPELINE = "pipeline"
+"""The layer that says what a stage takes from others; it alone writes settings that are hidden from recipes."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One body to lay on top. `how` is "recipe", "profile" or "--set"."""
+    """One body to lay on top. `how` is "recipe", "profile", "pipeline" or "--set"."""
 
     how: str
     recipe: str
     body: tuple[Assign | Block | Profile, ...]
     scope: Scope
+
+
+def without_replaced(layer: Layer, later: Sequence[Layer]) -> Layer:
+    """The layer without its changes to parameters of axes that a later one replaces."""
+    whole = {s.target.parts[0].name for x in later for s in x.body
+             if isinstance(s, Assign) and len(s.target.parts) == 1} & set(AXES)
+    kept = tuple(s for s in layer.body if not (isinstance(s, Assign) and len(s.target.parts) > 1
+                 and s.target.parts[0].name in whole and not _in_block(s.target.parts)))
+    return dataclasses.replace(layer, body=kept)
+
+
+def _in_block(parts: tuple[PathPart, ...]) -> bool:
+    """Whether a path leads to a setting: a block may have an axis's name."""
+    return parts[0].name in blocks() and parts[1].name in keys(blocks()[parts[0].name])
 
 
 @dataclass
@@ -215,6 +232,8 @@ class _Merge:
         """A family of several entries: the first of a body replaces the inherited ones, the next are added."""
         if isinstance(entry.value, Constant) and entry.value.value is None:
             return ListExpr((), entry.value.span)
+        if (term := leaf_name(entry.value)) is not None:
+            self.note((block, term), entry.value)
         first = (block, name) not in self.seen
         before = () if first else self.draft.settings[block][name].items
         return ListExpr((*before, entry.value), entry.value.span)
@@ -247,13 +266,14 @@ class _Merge:
         if bare is None:
             return None
         hint = hints(blocks()[block])[bare[0]]
-        axis = next((base.axis for base, _ in options(hint) if is_choice(base)), None)
+        of = members(hint) or hint
+        axis = next((base.axis for base, _ in options(of) if is_choice(base)), None)
         return of_axis(axis) if axis else of_task if _is_list(block, bare[0]) else None
 
     def known(self, block: str, key: str, span: Span, code: str) -> bool:
         """Whether the block has this key; RL201, RL207 or RL211 where it has not."""
         legal = keys(blocks()[block])
-        if key in legal:
+        if key in legal or (self.layer.how == PIPELINE and key in from_stage(blocks()[block])):
             return True
         if BATCH.search(key) or (block == "data" and key in OTHER_UNITS):
             self.report.add("RL211", f"`{key}` does not say its unit: prompts, responses and tokens differ", span,
@@ -324,7 +344,7 @@ def _inside(inner: Span, outer: Span) -> bool:
 
 
 def _is_list(block: str, name: str) -> bool:
-    return any(get_origin(base) is tuple for base, _ in options(hints(blocks()[block])[name]))
+    return members(hints(blocks()[block])[name]) is not None
 
 
 def _key_hint(e: Expr, legal: tuple[str, ...]) -> str:

@@ -77,6 +77,7 @@ def _block(block: str, cls: type, settings: Settings, trail: Trail) -> dict[str,
              for f in dataclasses.fields(cls)}
     bare = bare_field(cls)
     value = getattr(getattr(settings, block), bare[0]) if bare else None
-    if isinstance(value, Choice):
-        found |= _terms(block, [value], trail)
-    return found
+    choices = [c for c in (value if isinstance(value, tuple) else (value,)) if isinstance(c, Choice)]
+    if isinstance(value, tuple):
+        found |= {f"{block}.{c.name}": tuple(trail.steps.get((block, c.name), ())) for c in choices}
+    return found | _terms(block, choices, trail)

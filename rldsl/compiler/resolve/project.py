@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rldsl.axes import discover
 from rldsl.axes.types import Natural
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span
 from rldsl.grammar import tree
 
-from .axes import READERS
+from .axes import READERS, first
 from .blocks import settings
 from .commandline import FILE, assignments
 from .fold import Scope
 from .load import Loaded, load
-from .merge import Draft, Layer, lay
+from .merge import Draft, Layer, lay, without_replaced
 from .origins import DEFAULT_SEED, origins
 from .references import follow
 from .report import Report, did_you_mean
 from .scope import Definition, ancestors, definitions, reference
 from .trail import Trail
 from .unread import refuse_unread
+from .unused import unused
 from .values import INVALID, typed
 
 
@@ -81,11 +81,14 @@ def _with_let(d: Diagnostic, uses: dict[Span, Span]) -> Diagnostic:
 
 
 def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, sets: Sequence[str],
-                 laid: Layer | None = None) -> Recipe | None:
-    """A recipe with its ancestors, profile and `--set`, and with `laid` on top; None once an error is reported."""
+                 laid: Sequence[Layer] = (), body: Layer | None = None) -> Recipe | None:
+    """A recipe with its ancestors, profile and `--set`, and with `laid` on top; None once an error is reported.
+
+    `body` is laid as that of a child without a name of its own: before the profile.
+    """
     line, complete = ancestors(recipe, project.scope, project.report)
     draft = Draft(Trail(project.texts))
-    layers = [*_layers(line, recipe, project, profile, sets, complete), *([laid] if laid else [])]
+    layers = [*_layers(line, recipe, project, profile, sets, complete, body), *laid]
     for layer in layers:
         lay(draft, layer, project.report)
     follow(draft, project.report)
@@ -104,21 +107,24 @@ def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, set
     spans = {axis: e.span for axis, e in draft.axes.items()}
     whole = Recipe(recipe.name, recipe.span.file, recipe.doc, recipe.name_span, **parts, settings=made, seed=seed,
                    axis_spans=spans, origins=origins(parts, made, draft.trail), lets=_uses(project),
-                   layers=tuple((layer.how, layer.recipe) for layer in layers))
+                   layers=tuple((layer.how, layer.recipe) for layer in layers),
+                   unused=unused(project.loaded.files[recipe.span.file]))
     if made.evidence.baseline is not None:
         reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
-    refuse_unread(whole, [r.name for r in line], project.report)
+    refuse_unread(whole, [*(r.name for r in line), *([body.recipe] if body else [])], project.report)
     return whole
 
 
 def _missing(axis: str, root: tree.Recipe, report: Report) -> None:
     report.add("RL202", f"the recipe does not say its {axis}", root.name_span, f"no {axis}",
-               fix=f"write {axis} = … with one of {', '.join(discover.names(axis))}")
+               fix=f"write {axis} = {first(axis)}")
 
 
 def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, profile: str | None,
-            sets: Sequence[str], complete: bool) -> list[Layer]:
-    layers = [Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line]
+            sets: Sequence[str], complete: bool, body: Layer | None) -> list[Layer]:
+    """What is laid on one another. An axis that a later profile or `--set` replaces leaves nothing to change in it."""
+    layers = [*(Layer("recipe", r.name, r.body, project.scopes[r.span.file]) for r in line), *([body] if body else [])]
+    over: list[Layer] = []
     if profile is not None:
         named = [(r, p) for r in line for p in r.body if isinstance(p, tree.Profile)]
         chosen = [Layer("profile", f"{r.name}:{p.name}", p.body, project.scopes[r.span.file])
@@ -127,8 +133,8 @@ def _layers(line: list[tree.Recipe], recipe: tree.Recipe, project: Project, prof
             project.report.add("RL201", f"`{recipe.name}` has no profile `{profile}`", recipe.name_span,
                                "no such profile", fix=did_you_mean(profile, dict.fromkeys(p.name for _, p in named))
                                or f"it has none: write profile {profile} {{ … }} in it, or leave --profile out")
-        layers += chosen
+        over += chosen
     if sets:
-        body = assignments(sets, project.report)
-        layers.append(Layer("--set", recipe.name, body, project.scopes[recipe.span.file]))
-    return layers
+        written = assignments(sets, project.report)
+        over.append(Layer("--set", recipe.name, written, project.scopes[recipe.span.file]))
+    return [*layers, *(without_replaced(layer, over[i + 1:]) for i, layer in enumerate(over))]

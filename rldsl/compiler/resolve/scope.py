@@ -66,18 +66,29 @@ def reference(name: tree.Name, scope: dict[str, Definition], report: Report) -> 
 
 
 def references(definition: Definition) -> Iterator[tree.Name]:
-    """The recipes that a sweep, an ablation or a pipeline names."""
+    """The recipes that a sweep or an ablation names."""
     match definition:
         case tree.Sweep(of=of):
             yield of
         case tree.Ablate(start=start, goal=goal):
             yield from (start, goal)
-        case tree.Pipeline(stages=stages):
-            for stage in stages:
-                if isinstance(stage.recipe, tree.Name):
-                    yield stage.recipe
-                elif isinstance(stage.recipe, tree.Call):
-                    yield tree.Name(stage.recipe.name, stage.recipe.name_span)
+
+
+def pick_runnable(name: str | None, file: tree.File, scope: dict[str, Definition],
+                  report: Report) -> tree.Recipe | tree.Pipeline | None:
+    """What can be run under that name; without one, the only recipe or pipeline of the file (RL201, RL202)."""
+    own = [s for s in file.statements if isinstance(s, tree.Recipe | tree.Pipeline)]
+    pipelines = [s for s in own if isinstance(s, tree.Pipeline)]
+    if name is not None and isinstance(scope.get(name), tree.Pipeline):
+        return scope[name]
+    if name is not None or not pipelines:
+        return pick(name, file, scope, report)
+    if len(own) == 1:
+        return own[0]
+    report.add("RL202", f"the file holds {len(own)} recipes and pipelines: say which one", own[1].name_span,
+               "the second one", also=((own[0].name_span, "the first one"),),
+               fix=f"write {file.path}:NAME with one of {', '.join(s.name for s in own)}")
+    return None
 
 
 def pick(name: str | None, file: tree.File, scope: dict[str, Definition], report: Report) -> tree.Recipe | None:

@@ -13,14 +13,18 @@ from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED, PRETRAIN
 from rldsl.axes.base import Source
+from rldsl.axes.discover import AXES
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
+from rldsl.compiler.recorded import lacking
 
 from .report import Report
 
-STAGES = ("default", "recipe", "profile", "--set")
+DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
+"""What may decide which metrics there are."""
+STAGES = ("default", "recipe", "profile", "pipeline", "--set")
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,19 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
+    yield Reader("track.traces_every", lambda: s.track.traces is not None, ("track.traces",), "traces: track.traces")
+    yield Reader("data.collect", lambda: _scored(recipe), ("feedback", "sampling"),
+                 "a source in the feedback that scores responses which are sampled")
+    yield Reader("optim.optimizer", lambda: _trained(recipe) or s.data.collect is not None, ("data.collect",),
+                 "a critic with an optimizer of its own, or data.collect: as it is, nothing is trained")
+    for name in ("schedule", "warmup_steps", "clip_grad", "updates_per_batch", "epochs"):
+        yield Reader(f"optim.{name}", lambda: _trained(recipe), ("optim.optimizer",), "a policy or a critic to train")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
     yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for detector in s.health.detectors:
+        lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
+        yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
@@ -62,6 +76,18 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     yield Reader("data.pretrain_texts", lambda: s.data.pretrain is not None, ("data.pretrain",), "texts: data.pretrain")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
+
+
+def _trained(recipe: Recipe) -> bool:
+    """Whether the policy or a critic is trained."""
+    policy, critic = recipe.settings.optim.optimizer, recipe.settings.critic.optimizer
+    values = any(VALUES in n.choice.gives for n in recipe.nodes())
+    return policy is None or policy.trains() or (values and critic is not None and critic.trains())
+
+
+def _scored(recipe: Recipe) -> bool:
+    sources = any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback))
+    return sources and recipe.sampling[0].choice.stored() is None
 
 
 def _reads(recipe: Recipe, *quantities: Var) -> bool:

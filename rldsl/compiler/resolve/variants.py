@@ -74,7 +74,7 @@ class Variants:
         report = Report(lets=self.project.report.lets)
         project = dataclasses.replace(self.project, report=report)
         layer = Layer(LAID, sweep.name, assigns(settings), self.project.scopes[sweep.span.file])
-        made = typed_recipe(self.recipe, project, self.profile, self.sets, layer)
+        made = typed_recipe(self.recipe, project, self.profile, self.sets, (layer,))
         return (None if report.found else made), report.found
 
     def _excluded(self, sweep: tree.Sweep, recipe: Recipe, report: Report) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.axes.base import Distribution
-from rldsl.axes.traits import BOUNDS_LAG, MULTIPLIES_KAPPA
+from rldsl.axes.traits import BOUNDS_LAG, CUTS, MULTIPLIES_KAPPA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
@@ -32,6 +32,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         *((node.span, "corrects nothing") for node in recipe.distribution),
         (recipe.ratio.span, "does not look at what was really sampled"),
         why="The loss would use probabilities of a policy that did not make the data.",
-        fix=f"Bound the age ({names('distribution', Distribution, gives=BOUNDS_LAG)}), correct for it "
+        fix=f"Bound the age ({_bounds(recipe)}), correct for it "
             f"({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), compare with what was sampled "
             "(current / rollout), or keep the policy near `old` with a term on the gate.")
+
+
+def _bounds(recipe: Recipe) -> str:
+    never = None if recipe.schedule.choice.cuts() else CUTS
+    return names("distribution", Distribution, gives=BOUNDS_LAG, never_needs=never)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.axes.base import Distribution, Ratio, Schedule
-from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, FRESH_DATA, MULTIPLIES_KAPPA, RATIO
+from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, FRESH_DATA, MULTIPLIES_KAPPA, RATIO
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, place, proximal, said, sampler, stale, updates
+from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampler, stale, updates
 from ..recipe import Node, Recipe
 
 CODE = "RL311"
@@ -25,7 +25,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         if stale(recipe):
             yield _lagging(recipe, node)
         sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
-        if sampled and recipe.ratio.choice.ratio() is None and updates(recipe) > 1 and not proximal(recipe):
+        several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe)
+        if sampled and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 
 
@@ -39,7 +40,7 @@ def _lagging(recipe: Recipe, node: Node) -> Diagnostic:
         why="The ratio is taken against the trainer's own snapshot, so nothing sees that older weights made "
             "the data: the gradient is biased.",
         fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it "
-            f"({names('distribution', Distribution, gives=BOUNDS_LAG)}) with a ratio over current / rollout, "
+            f"({_bounds(recipe)}) with a ratio over current / rollout, "
             f"or sample and train in turn ({names('system', Schedule, gives=FRESH_DATA)}).")
 
 
@@ -56,3 +57,8 @@ def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
             "it.",
         fix=f"Write updates_per_batch: 1 (and epochs: 1), or a ratio over current / old "
             f"({names('ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")
+
+
+def _bounds(recipe: Recipe) -> str:
+    never = None if recipe.schedule.choice.cuts() else CUTS
+    return names("distribution", Distribution, gives=BOUNDS_LAG, never_needs=never)

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.algebra.variables import LOGP_ROLLOUT
+from rldsl.axes.base import Distribution
+from rldsl.axes.traits import CANDIDATES_REPLAY
 from rldsl.diagnostics import Diagnostic, Span
 
 from ..clash import clash
-from ..facts import reading, said, sampler
+from ..facts import giving, names, reading, said, sampler
 from ..recipe import Recipe
 
 CODE = "RL312"
@@ -22,7 +24,7 @@ CODE = "RL312"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """An error for each choice that reads μ; without one, a warning."""
     cuts, source = _cuts(recipe), recipe.sampling[0]
-    if not cuts:
+    if not cuts or giving(recipe, CANDIDATES_REPLAY):
         return
     what = " and ".join(text for _, text in cuts)
     places = tuple((span, "takes tokens out before sampling") for span, _ in cuts)
@@ -34,7 +36,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             *places, (node.span, "reads μ"),
             why="Truncation renormalises: p = [.6, .3, .1] with top_p .8 gives a ratio of .9 at equal "
                 "weights.",
-            fix="Write `none` for each of them, or compare with current / old and no correction by μ.")
+            fix="Write `none` for each of them, compare with current / old and no correction by μ, or repeat the "
+                f"candidates in training ({names('distribution', Distribution, gives=CANDIDATES_REPLAY)}).")
     if not readers:
         yield clash(
             CODE, recipe, f"{said(source)} samples with {what}, and training scores the full distribution.",

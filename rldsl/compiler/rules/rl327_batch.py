@@ -1,7 +1,8 @@
 """RL327: a batch that cannot be cut into its updates by whole prompts.
 
 A batch is `data.prompts` prompts, cut by whole prompts into `updates_per_batch` updates; uneven updates would weigh
-some prompts more than others. Where sampling stages refill or shorten the batch its size is not known here.
+some prompts more than others. Where sampling stages refill or shorten the batch, or the schedule takes what is
+complete, its size is not known here.
 Source: the statistics of a group must stay in one update: DeepSeekMath (arXiv:2402.03300), algorithm 1.
 """
 
@@ -21,8 +22,8 @@ CODE = "RL327"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding."""
     prompts, cuts = recipe.settings.data.prompts, recipe.settings.optim.updates_per_batch
-    if prompts is None or prompts % cuts == 0 or any(
-            n.choice.keeps() is not None for n in recipe.sampling[1:]):
+    varies = not recipe.schedule.choice.whole() or any(n.choice.keeps() is not None for n in recipe.sampling[1:])
+    if prompts is None or prompts % cuts == 0 or varies:
         return
     n = sampler(recipe).siblings()
     yield clash(

@@ -20,7 +20,23 @@ CODE = "RL330"
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """At most one finding; a context that is not known refuses nothing."""
+    """A context that the model does not have, or lengths beyond it; a context that is not known refuses nothing."""
+    wide = list(_beyond_the_model(recipe))
+    yield from wide or _too_long(recipe)
+
+
+def _beyond_the_model(recipe: Recipe) -> Iterator[Diagnostic]:
+    written, known = recipe.settings.model.context, model_facts(recipe, context_of)
+    if written is not None and known is not None and written > known[0]:
+        yield clash(
+            CODE, recipe, f"model.context {written} > {known[0]}, the context of {known[1]}.",
+            (recipe.where("model.context"), f"{written} tokens"),
+            (recipe.where("model.policy"), f"a context of {known[0]} tokens"),
+            why="Positions beyond a model's own context were never trained.",
+            fix=f"Write context: {known[0]} or less, or choose a model with a longer context.")
+
+
+def _too_long(recipe: Recipe) -> Iterator[Diagnostic]:
     model, source, known = recipe.settings.model, recipe.sampling[0], _context(recipe)
     if known is None or not giving(recipe, LENGTH_LIMIT):
         return

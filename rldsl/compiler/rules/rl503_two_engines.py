@@ -14,7 +14,8 @@ from rldsl.axes.traits import MULTIPLIES_KAPPA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import accounted, names, said
+from ..facts import accounted, moves, names, said, sampler
+from ..lower import asked_of_engines
 from ..recipe import Recipe
 
 CODE = "RL503"
@@ -22,8 +23,10 @@ CODE = "RL503"
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding; the local backend samples and trains with one engine."""
-    if recipe.settings.cluster.where == "local" or accounted(recipe):
+    if recipe.settings.cluster.where == "local" or accounted(recipe) or asked_of_engines(recipe):
         return
+    if sampler(recipe).stored() is not None or not moves(recipe):
+        return  # no policy is trained on what an engine sampled
     yield clash(
         CODE, recipe, f"On a cluster two engines compute the policy, and neither {said(recipe.ratio)} nor "
         f"{said(recipe.distribution[0])} looks at what was really sampled.",

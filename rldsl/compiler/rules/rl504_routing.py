@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes.base import Ratio
-from rldsl.axes.traits import RATIO, RESPONSE_TERM
+from rldsl.axes.base import Distribution, Ratio
+from rldsl.axes.traits import RATIO, RESPONSE_TERM, ROUTING_REPLAY
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import model_facts, names, said
+from ..facts import giving, model_facts, names, said
 from ..recipe import Recipe
 from ..shapes import experts_of
 
@@ -24,7 +24,8 @@ CODE = "RL504"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding; a model that is not known warns about nothing."""
     gives = recipe.ratio.choice.gives
-    if recipe.settings.cluster.where == "local" or RATIO not in gives or RESPONSE_TERM in gives:
+    if recipe.settings.cluster.where == "local" or RATIO not in gives or RESPONSE_TERM in gives or (
+            giving(recipe, ROUTING_REPLAY)):
         return
     experts = model_facts(recipe, experts_of)
     if experts:
@@ -34,6 +35,6 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             (recipe.ratio.span, "jumps where the routes differ"), (recipe.where("model.policy"), f"{experts} experts"),
             (recipe.where("cluster.nodes"), "one engine samples, another trains"),
             why="A difference in the last bits changes the route, and with it the token's probability.",
-            fix="Compare whole responses "
-                f"({names('ratio', Ratio, gives=RESPONSE_TERM)}), or watch the token ratios' spread.",
+            fix=f"Repeat the routes in training ({names('distribution', Distribution, gives=ROUTING_REPLAY)}), or "
+                f"compare whole responses ({names('ratio', Ratio, gives=RESPONSE_TERM)}).",
             severity="warning")

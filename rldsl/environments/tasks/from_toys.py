@@ -14,7 +14,7 @@ from rldsl.axes.types import Bound
 from .problem import Problem, Split, Task
 from .rows import Reader, RowError
 from .space import Space, SplitSpace
-from .spec import TaskSpec, literal, unreadable
+from .spec import TaskSpec, literal, wrong
 
 PACKAGE = "rldsl.environments.toy"
 FOLDER = Path(__file__).parent.parent / "toy"
@@ -26,7 +26,7 @@ def toy_names() -> list[str]:
 
 
 def load_toy(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
-    """One split of a toy task. Raises RecipeError RL407 for an unknown name, parameter or value."""
+    """One split of a toy task. RecipeError RL201, RL203, RL204 or RL205 for a wrong name, column or parameter."""
     space = _space(spec)
     part = SplitSpace(space, split, seed)
 
@@ -39,8 +39,8 @@ def load_toy(spec: TaskSpec, split: Split, read: Reader, seed: int) -> Task:
     try:
         build(0)
     except RowError as error:
-        raise unreadable(spec, f"'{spec.text}': {error}",
-                         "its columns are prompt, answer, chosen, rejected, response and label") from None
+        raise wrong("RL201", spec, f"'{spec.text}': {error}",
+                    "its columns are prompt, answer, chosen, rejected, response and label") from None
     return Task(spec.text, split, part.size(), True, build)
 
 
@@ -60,8 +60,8 @@ def _near_miss(space: Space, number: int, answer: str) -> str:
 def _space(spec: TaskSpec) -> Space:
     if spec.name not in toy_names():
         near = difflib.get_close_matches(spec.name, toy_names(), 1)
-        raise unreadable(spec, f"there is no toy task '{spec.name}'",
-                         f"write toy:{near[0]}" if near else f"there are: {', '.join(toy_names())}")
+        raise wrong("RL201", spec, f"there is no toy task '{spec.name}'",
+                    f"write toy:{near[0]}" if near else f"there are: {', '.join(toy_names())}")
     module = importlib.import_module(f"{PACKAGE}.{spec.name}")
     kind = next(x for x in vars(module).values() if isinstance(x, type) and x.__module__ == module.__name__
                 and issubclass(x, Space))
@@ -72,13 +72,13 @@ def _space(spec: TaskSpec) -> Space:
 
 def _value(spec: TaskSpec, name: str, text: str, allowed: dict[str, Any]) -> int:
     if name not in allowed:
-        raise unreadable(spec, f"toy:{spec.name} has no parameter '{name}'",
-                         f"it has: {', '.join(allowed) or 'none'}")
+        raise wrong("RL205", spec, f"toy:{spec.name} has no parameter '{name}'",
+                    f"it has: {', '.join(allowed) or 'none'}")
     value = literal(text)
     if type(value) is not int:
-        raise unreadable(spec, f"'{name}' of toy:{spec.name} must be a whole number, not '{text}'",
-                         f"write {name}=2, for instance")
+        raise wrong("RL203", spec, f"'{name}' of toy:{spec.name} must be a whole number, not '{text}'",
+                    f"write {name}=2, for instance")
     for bound in getattr(allowed[name], "__metadata__", ()):
         if isinstance(bound, Bound) and (broken := bound.broken(value)):
-            raise unreadable(spec, f"'{name}' of toy:{spec.name} {broken}, not {value}", "change it")
+            raise wrong("RL204", spec, f"'{name}' of toy:{spec.name} {broken}, not {value}", "change it")
     return value

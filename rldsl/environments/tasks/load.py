@@ -7,7 +7,7 @@ from pathlib import Path
 from rldsl.diagnostics import RecipeError, Span, at
 
 from .problem import Split, Task
-from .rows import Columns, reader
+from .rows import Columns, Reader, reader
 from .spec import parse_spec
 
 PLAIN = Columns()
@@ -20,14 +20,10 @@ def load_task(spec: str, split: Split, *, seed: int, columns: Columns = PLAIN, r
     Problem i is a pure function of (spec, split, seed, i). The splits of toy and gym tasks never share a
     problem, whatever the seeds; their `held_out` and `warm_start` do not depend on the seed. Files keep their
     order. `span` is where the recipe names the task; diagnostics point there. Raises RecipeError: RL407 for a
-    source that is missing or unreadable (file and row named), RL203 for a template that is not Jinja.
+    source that is missing or unreadable (file and row named), RL203 for a template that is not Jinja, RL2xx for
+    a toy that there is not.
     """
-    parsed = parse_spec(spec, span)
-    try:
-        read = reader(columns)
-    except ValueError as error:
-        raise RecipeError([at("RL203", f"the template cannot be read: {error}", span,
-                              fix='write Jinja: template: "Question: {{ prompt }}"')]) from None
+    parsed, read = parse_spec(spec, span), reader_of(columns, span)
     if parsed.kind == "toy":
         from .from_toys import load_toy
 
@@ -39,3 +35,18 @@ def load_task(spec: str, split: Split, *, seed: int, columns: Columns = PLAIN, r
     from .from_files import load_files
 
     return load_files(parsed, split, read, root)
+
+
+def check_name(spec: str, split: Split, columns: Columns, span: Span) -> None:
+    """RecipeError for a name or parameters that are wrong without anything being opened."""
+    if parse_spec(spec, span).kind == "toy":
+        load_task(spec, split, seed=0, columns=columns, span=span)
+
+
+def reader_of(columns: Columns, span: Span | None) -> Reader:
+    """How rows are read. RecipeError RL203, at `span`, for a template that is not Jinja."""
+    try:
+        return reader(columns)
+    except ValueError as error:
+        raise RecipeError([at("RL203", f"the template cannot be read: {error}", span,
+                              fix='write Jinja: template: "Question: {{ prompt }}"')]) from None

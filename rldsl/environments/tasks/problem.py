@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Split = Literal["train", "warm_start", "held_out"]
-SPLITS: tuple[Split, ...] = ("train", "warm_start", "held_out")
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Problem:
 class Task:
     """An indexable source of problems, each a pure function of the task's name, split, seed and index.
 
-    `own_scorer` says whether the task brings a scorer of its own (`rldsl.environments.verifiers:task`).
+    `own_scorer` says whether the task brings a scorer of its own, for sources that ask for that one.
     """
 
     name: str

@@ -22,7 +22,7 @@ class TaskSpec:
 
 
 def parse_spec(text: str, span: Span | None = None) -> TaskSpec:
-    """Take a task's name apart; raises RecipeError RL407 where parameters are not `name=value` pairs."""
+    """Take a task's name apart; RecipeError RL203 or RL205 where parameters are not `name=value` pairs, given once."""
     kind, colon, rest = text.partition(":")
     if not colon or kind not in KINDS:
         return TaskSpec(text, "file", text, (), span)
@@ -31,17 +31,22 @@ def parse_spec(text: str, span: Span | None = None) -> TaskSpec:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
-        raise unreadable(spec, f"cannot read the parameters of '{text}'",
-                         f'write them as "{kind}:{name}?key=value&other=value"') from None
+        raise wrong("RL203", spec, f"cannot read the parameters of '{text}'",
+                    f'write them as "{kind}:{name}?key=value&other=value"') from None
     names = [key for key, _ in pairs]
     if len(set(names)) < len(names):
-        raise unreadable(spec, f"'{text}' gives a parameter twice", "give each parameter once")
+        raise wrong("RL205", spec, f"'{text}' gives a parameter twice", "give each parameter once")
     return TaskSpec(text, kind, name, tuple(pairs), span)
 
 
-def unreadable(spec: TaskSpec, message: str, fix: str, why: str = "") -> RecipeError:
-    """RL407 at the place that names the task, ready to be raised."""
-    return RecipeError([at("RL407", message, spec.span, "this task", why=why, fix=fix)])
+def unreadable(spec: TaskSpec, message: str, fix: str) -> RecipeError:
+    """RL407 at the place that names the task, ready to be raised: something that is not on this machine."""
+    return wrong("RL407", spec, message, fix)
+
+
+def wrong(code: str, spec: TaskSpec, message: str, fix: str) -> RecipeError:
+    """A finding at the place that names the task, ready to be raised."""
+    return RecipeError([at(code, message, spec.span, "this task", fix=fix)])
 
 
 def literal(text: str) -> bool | int | float | str:

@@ -145,6 +145,16 @@ def test_a_new_project_compiles(tmp_path, monkeypatch, capsys):
     assert "my_first.rl:my_first" in capsys.readouterr().out
 
 
+def test_new_speaks_json_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "mine", "--format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["folder"] == "mine" and {"mine.rl", "rldsl.toml"} <= set(made["files"]) and made["diagnostics"] == []
+    assert main(["new", "mine", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert [d["code"] for d in json.loads(out)["diagnostics"]] == ["RL612"] and not err
+
+
 def test_new_never_overwrites(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
@@ -153,7 +163,7 @@ def test_new_never_overwrites(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "mine" / "x").read_text() == "" and len(list((tmp_path / "mine").iterdir())) == 1
 
 
-@pytest.mark.parametrize("place, code", [('data.train="toy:nonsense"', "RL407"), ("model.max_prompt=3", "RL408")])
+@pytest.mark.parametrize("place, code", [('data.train="nowhere.jsonl"', "RL407"), ("model.max_prompt=3", "RL408")])
 def test_preflight_opens_what_the_recipe_names(project, capsys, place, code):
     assert main(["compile", "a.rl:small", "--preflight", "--set", place]) == 4
     assert code in capsys.readouterr().err

@@ -61,6 +61,39 @@ def test_a_finished_run_can_be_resumed_and_has_nothing_to_do(project: Path, caps
     assert steps == [1, 2]
 
 
+def test_a_detector_may_stop_a_run_and_mlflow_knows(project: Path, capsys) -> None:
+    from mlflow import MlflowClient
+
+    from rldsl.runtime.tracking import default_uri
+
+    sets = ["budget.steps=9", "health=truncation(above: 0, patience: 2, then: stop)",
+            'track.mlflow="sqlite:///mlflow.db"', "sampling.max_tokens=1"]
+    code = main(["run", "tiny.rl", "--out", "here", "--format", "json", *(x for s in sets for x in ("--set", s))])
+    out = json.loads(capsys.readouterr().out)
+    assert code == 3 and out["run"]["status"] == "FAILED" and out["run"]["steps"] == 2
+    assert [(d["code"], d["severity"]) for d in out["diagnostics"]] == [("RL614", "error")]
+    end = list(read_journal(project / "here"))[-1]
+    assert end.data["status"] == "FAILED" and end.data["error"].startswith("RL614 truncation: ")
+    assert MlflowClient(default_uri(project)).get_run(out["run"]["mlflow"]["run_id"]).info.status == "FAILED"
+
+
+def test_a_tracker_that_is_away_is_told_of_once_and_its_return_too(tmp_path) -> None:
+    from types import SimpleNamespace
+
+    from rldsl.cli.shared.session import Watched
+    from rldsl.runtime.tracking import UploadState, write_state
+
+    said: list[str] = []
+    watched = Watched(tmp_path, SimpleNamespace(notice=said.append))
+    watched.look()
+    for error in ("refused " + "x" * 999, "refused", None, None, "refused"):
+        write_state(tmp_path, UploadState(error=error))
+        watched.look()
+    assert [text.partition(":")[0] for text in said] == ["tracking is behind", "tracking has caught up",
+                                                         "tracking is behind"]
+    assert all(len(text) < 300 and "training goes on" in text for text in said[::2])
+
+
 def test_the_seed_is_the_recipes_own(project: Path) -> None:
     assert main(["run", "tiny.rl", "--out", "here", "--seed", "7", "--set", "budget.steps=1"]) == 0
     plan = json.loads((project / "here" / "plan.json").read_text())
@@ -70,7 +103,8 @@ def test_the_seed_is_the_recipes_own(project: Path) -> None:
 @pytest.mark.parametrize("sets, code, says", [
     (["budget.steps=none"], 1, "RL202"),
     (['data.train="nowhere.jsonl"'], 4, "RL407"),
-    (['model.policy="toy:gpt-1x16"'], 4, "RL407"),
+    (['model.policy="toy:gpt-1x16"'], 1, "RL201"),
+    (['data.train="toy:additon"'], 1, "RL201"),
     (["model.max_prompt=2"], 4, "RL408"),
     (["system=sync on disaggregated(rollout: 1, train: 1)"], 4, "RL406"),
 ])
@@ -101,6 +135,25 @@ def test_a_disk_that_is_full_when_the_report_is_written(project: Path, capsys, m
 def test_a_folder_that_is_no_run(project: Path, capsys) -> None:
     assert main(["resume", "."]) == 3
     assert "RL609" in capsys.readouterr().err
+
+
+def test_a_run_whose_project_was_moved_away_leaves_nothing_behind(project: Path, capsys) -> None:
+    assert main(["run", "tiny.rl", "--out", "here", "--set", "budget.steps=1"]) == 0
+    gone = project / "gone"
+    (project / "here" / "project.txt").write_text(str(gone))
+    before = sorted(project.rglob("*"))
+    assert main(["resume", "here"]) == 3
+    err = capsys.readouterr().err
+    assert "RL609" in err and str(gone) in err and "project.txt" in err
+    assert sorted(project.rglob("*")) == before
+
+
+@pytest.mark.parametrize("every, after", [(1, [1, 2, 3]), (2, [2, 3]), (4, [3])])
+def test_checkpoints_are_as_far_apart_as_the_recipe_says(project: Path, every: int, after: list[int]) -> None:
+    sets = ["--set", f"track.checkpoint_every={every}", "--set", "budget.steps=3"]
+    assert main(["run", "tiny.rl", "--out", "here", *sets]) == 0
+    written = [e.data["step"] for e in read_journal(project / "here") if e.kind == "checkpoint"]
+    assert [step for step in written if step] == after
 
 
 def test_a_run_that_is_still_at_work_is_left_alone(project: Path, capsys) -> None:

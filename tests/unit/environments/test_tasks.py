@@ -71,16 +71,17 @@ def test_index_outside_the_task(index):
         load_task("toy:addition", "train", seed=0)[index]
 
 
-@pytest.mark.parametrize(("spec", "words"), [
-    ("toy:additon", "no toy task 'additon'"), ("toy:addition?digit=2", "no parameter 'digit'"),
-    ("toy:addition?digits=two", "whole number"), ("toy:addition?digits=0", "at least 1"),
-    ("toy:addition?digits", "Cannot read the parameters"), ("toy:addition?digits=1&digits=2", "twice"),
-    ("missing.jsonl", "no file or folder"), ("gym:chain_summ", "no task 'chain_summ'"),
-    ("gym:chain_sum?foo=1", "foo"), ("gym:chain_sum?min_terms=-1", "min_terms")])
-def test_wrong_specs_are_RL407_with_a_remedy(spec, words, tmp_path):
+@pytest.mark.parametrize(("spec", "code", "words"), [
+    ("toy:additon", "RL201", "no toy task 'additon'"), ("toy:addition?digit=2", "RL205", "no parameter 'digit'"),
+    ("toy:addition?digits=two", "RL203", "whole number"), ("toy:addition?digits=0", "RL204", "at least 1"),
+    ("toy:addition?digits", "RL203", "Cannot read the parameters"),
+    ("toy:addition?digits=1&digits=2", "RL205", "twice"),
+    ("missing.jsonl", "RL407", "no file or folder"), ("gym:chain_summ", "RL407", "no task 'chain_summ'"),
+    ("gym:chain_sum?foo=1", "RL407", "foo"), ("gym:chain_sum?min_terms=-1", "RL407", "min_terms")])
+def test_wrong_specs_are_refused_with_a_remedy(spec, code, words, tmp_path):
     span = Span("a.rl", 3, 10, 3, 20)
     (found,) = fault(spec, "train", root=tmp_path, span=span)
-    assert found.code == "RL407" and words in found.message and found.fix
+    assert found.code == code and words in found.message and found.fix
     assert found.labels[0].span == span and found.labels[0].primary
 
 

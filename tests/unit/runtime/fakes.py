@@ -13,6 +13,7 @@ from rldsl.compiler.graph import Graph
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.resolve import resolve
 from rldsl.runtime.batch import PlainMath
+from rldsl.runtime.control import Terms
 from rldsl.runtime.journal import Event, Journal, read_journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import Prompts
@@ -53,6 +54,7 @@ class FakeEngine:
     asked: list[tuple[str, int]] = field(default_factory=list)
     weights: int = 0
     grad_norm: float = 1.0
+    forgotten: int = 0
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
                greedy: bool = False) -> list[Trajectory]:
@@ -85,6 +87,12 @@ class FakeEngine:
         self.version += 1
         return str(self.weights)
 
+    def export(self) -> int:
+        return self.weights
+
+    def forget(self) -> None:
+        self.forgotten += 1
+
     def save(self, folder: Path) -> None:
         (folder / "weights.txt").write_text(f"{self.weights}")
 
@@ -116,8 +124,10 @@ def run_of(plan: Plan, folder: Path, answer: Answer, *, problems: int = 32, step
     engine = FakeEngine(answer)
     source = [FakeProblem(f"p{i}") for i in range(problems)]
     data = Prompts(source, lambda text: tuple(map(ord, text)), range(problems), 0)
-    known = Settings(prompts=4, steps=steps, lr=1e-3, lr_schedule="constant", warmup_steps=0, critic_warmup=0, seed=0)
-    return Run(folder, plan.objective, graph or plan.graph, find("system", "sync")(), replace(known, **settings),
+    known = replace(Settings(prompts=4, steps=steps, lr=1e-3, lr_schedule="constant", warmup_steps=0, critic_warmup=0,
+                             seed=0), **settings)
+    terms = Terms(known.prompts, 4, known.steps)
+    return Run(folder, plan.objective, graph or plan.graph, find("system", "sync")(), terms, known,
                engine, engine, data, {"toy:copy": data}, score, Journal(folder), Progress(Ledger(problems, 0)),
                lambda *_: None, fresh=True)
 

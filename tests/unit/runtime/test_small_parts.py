@@ -1,4 +1,4 @@
-"""Ledger, checkpoints, learning rates, health, prompts, tallies: each on its own."""
+"""Ledger, checkpoints, learning rates, prompts, tallies: each on its own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rldsl.axes.base import Action, Event
+from rldsl.axes.control import Action, Event, Schedule
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime import checkpoint
-from rldsl.runtime.control import follow
+from rldsl.runtime.control import Terms, follow
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.health import PATIENCE, watch
 from rldsl.runtime.journal import Journal, kept_events, read_journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.prompts import prompts
@@ -101,25 +100,6 @@ def test_learning_rates(kind: str, warmup: int, expected: list[float]) -> None:
     assert [lr_factor(settings, b) for b in range(4)] == pytest.approx(expected, abs=1e-6)
 
 
-def test_silence_is_named_once_when_it_lasts() -> None:
-    still = {"groups/uniform": 1.0, "advantage/abs": 0.0, "responses/truncated": 1.0, "reward/mean": 0.0}
-    streaks, said = {}, []
-    for _ in range(2 * PATIENCE):
-        streaks, found = watch(streaks, still, 256)
-        said += found
-    assert [d.code for d in said] == ["RL613", "RL614"]
-    assert "cut at the limit" in said[0].why and "max_tokens: 256" in said[1].message
-    streaks, found = watch(streaks, {"groups/uniform": 0.5, "advantage/abs": 0.1}, 256)
-    assert set(streaks.values()) == {0} and not found
-
-
-def test_equal_scores_with_signal_from_shaping_are_no_silence() -> None:
-    streaks = {}
-    for _ in range(PATIENCE):
-        streaks, found = watch(streaks, {"groups/uniform": 1.0, "advantage/abs": 0.3}, 256)
-    assert not found
-
-
 def test_long_prompts_are_counted_before_anything_starts() -> None:
     problems = [FakeProblem("x" * n) for n in (3, 600, 5, 700)]
     with pytest.raises(RecipeError, match="RL408 2 of 4 prompts of data are longer than 512 tokens"):
@@ -139,23 +119,25 @@ def test_means_of_pieces_are_the_mean_of_the_whole() -> None:
     assert one.means() == {"x": 11 / 101}
 
 
-class Ping:
-    """A schedule whose state counts events."""
+class Ping(Schedule):
+    """One batch after another, and its state counts events."""
 
-    def step(self, state, event):
-        seen = {"n": state.get("n", 0) + 1}
-        follows = {"start": Action("sample", event.batch), "sampled": Action("train", event.batch),
-                   "updated": Action("sample", event.batch + 1)}
-        return seen, (follows[event.kind],)
+    def decide(self, state, event):
+        kinds = {"start": "launch", "ready": "train", "updated": "publish"}
+        actions = () if event.kind == "published" else (Action(kinds[event.kind], prompts=1),)
+        return {**state, "n": state.get("n", 0) + 1}, actions
 
 
 def test_the_loop_follows_the_schedule_and_remembers_its_state() -> None:
     done, states = [], []
-    perform = {"sample": lambda b: done.append(("sample", b)) or Event("sampled", b),
-               "train": lambda b: done.append(("train", b)) or Event("updated", b)}
-    follow(Ping(), {"n": 10}, 3, 5, perform, states.append)
-    assert done == [("sample", 3), ("train", 3), ("sample", 4), ("train", 4)]
-    assert states[0] == {"n": 11} and states[-1] == {"n": 15}
+
+    def then(kind):
+        return lambda action: done.append(action.kind) or [Event(kind)]
+
+    follow(Ping(), Terms(1, 1, 9).start(3), {"launch": then("ready"), "train": then("updated"),
+                                             "publish": then("published")}, states.append)
+    assert done == ["launch", "train", "publish"]
+    assert [s["n"] for s in states] == [1, 2, 3, 4] and states[-1]["batch"] == 4
 
 
 @pytest.mark.parametrize("point", range(20))

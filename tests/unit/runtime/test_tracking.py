@@ -53,9 +53,10 @@ def test_a_run_arrives_whole(project, client, tmp_path):
     recipe = "recipe x {\r\n  gate = clip\n}\n"
     with Journal(tmp_path) as journal:
         params = {"gate": {"name": "clip", "note": "n" * 10_000}, "many": {f"p{i}": i for i in range(600)}}
-        (tmp_path / "plan.json").write_text("{}")
+        for name, text in (("plan.json", "{}"), ("recipe.rl", recipe), ("objective.txt", "J = …")):
+            (tmp_path / name).write_bytes(text.encode())
         journal.append("start", name="whole", params=params, tags={"rldsl.fingerprint.objective": "abc"},
-                       recipe=recipe, formula="J = …", artifacts=["plan.json"])
+                       recipe=recipe, formula="J = …", artifacts=["plan.json", "recipe.rl", "objective.txt"])
         tracker = Tracker(tmp_path, settings(project, "whole"))
         log_steps(journal, range(1, 31))
         journal.append("evaluate", step=30, metrics={"held_out/reward": 0.5})
@@ -73,7 +74,29 @@ def test_a_run_arrives_whole(project, client, tmp_path):
     artifacts = Path(run.info.artifact_uri)
     assert (artifacts / "recipe.rl").read_bytes() == recipe.encode()
     assert json.loads((artifacts / "params.json").read_text())["gate.note"] == "n" * 10_000
-    assert (artifacts / "plan.json").exists() and (artifacts / "formula.txt").read_text() == "J = …"
+    assert sorted(f.name for f in artifacts.iterdir()) == ["objective.txt", "params.json", "plan.json", "recipe.rl"]
+    assert (artifacts / "objective.txt").read_text() == "J = …"
+
+
+def test_a_file_store_takes_the_same(tmp_path):
+    uri = f"file://{tmp_path / 'mlruns'}"
+    with Journal(tmp_path / "run") as journal:
+        journal.append("start", name="files", params={"gate": "clip"}, recipe="recipe x {}\n")
+        tracker = Tracker(tmp_path / "run", TrackingSettings(uri, "files", "files"))
+        log_steps(journal, range(1, 4))
+        journal.append("system", step=3, metrics={"system/load": 0.5})
+        (tmp_path / "run" / "traces").mkdir()
+        (tmp_path / "run" / "traces" / "batch-000001.html").write_text("page")
+        journal.append("artifact", path="traces/batch-000001.html")
+        journal.append("end", status="FINISHED")
+        report = tracker.finish(PATIENT)
+    assert (report.pending, report.degraded, report.error) == (0, False, None)
+    run = next((tmp_path / "mlruns").glob(f"*/{report.run_id}"))
+    assert [line.split()[1:] for line in (run / "metrics" / "reward").read_text().splitlines()] == [
+        ["1.0", "1"], ["2.0", "2"], ["3.0", "3"]]
+    assert (run / "params" / "gate").read_text() == "clip"
+    assert (run / "metrics" / "system" / "load").read_text().split()[1] == "0.5"
+    assert (run / "artifacts" / "traces" / "batch-000001.html").read_text() == "page"
 
 
 def test_a_resume_reopens_the_run_and_doubles_no_step(project, client, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from rldsl.axes import discover
 from rldsl.axes.base import Schedule
-from rldsl.backends.local.capability import apart, capability
+from rldsl.backends.local.capability import _samples, apart, capability
 from rldsl.compiler.check import check
 from tests.probing import recipe_of
 
@@ -27,9 +27,8 @@ def test_what_is_missing_is_refused_and_the_rest_is_not(axis, text, runs):
 
 @pytest.mark.parametrize("name", discover.names("system"))
 def test_what_overlaps_or_stands_apart_needs_more_than_one_process(name):
-    cls = discover.find("system", name)
-    choice = cls(**dict.fromkeys(cls.__dataclass_fields__, 1))
-    alone = not choice.overlaps() if isinstance(choice, Schedule) else choice.shared()
+    choice = next(c for c in _samples("system", name))
+    alone = not (choice.overlaps() or choice.cuts()) if isinstance(choice, Schedule) else choice.shared()
     assert (apart(choice) is None) == alone == (capability("system", name).runs == "yes")
 
 

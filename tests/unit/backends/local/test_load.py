@@ -81,7 +81,7 @@ def test_character_tokenizer_round_trip_and_unknown_character():
 def test_unknown_toys_say_how_to_write_one(spec):
     with pytest.raises(RecipeError) as caught:
         load_policy(spec, "float32", 0)
-    assert code_and_text(caught)[0] == "RL407"
+    assert code_and_text(caught)[0] == "RL201"
     assert "toy:llama-2x64" in caught.value.diagnostics[0].fix
 
 

@@ -42,6 +42,28 @@ def plain(hidden, head, targets, reference, options):
 
 
 @pytest.mark.parametrize("chunk", [16 * V, 2**22])
+def test_recorded_candidates_are_the_distribution_whatever_truncation_says(problem, chunk, monkeypatch):
+    monkeypatch.setattr(logprob, "CHUNK_LOGITS", chunk)
+    hidden, head, targets, reference = problem
+    options = SamplingOptions(temperature=0.7, max_tokens=1, top_k=2)
+    ids = torch.stack([targets, (targets + 3) % V, (targets + 1) % V, targets], dim=1)
+    kept = torch.zeros(N, V, dtype=torch.bool).scatter(1, ids, True)
+    found = token_statistics(hidden, head, targets, options, candidates=ids, entropy=True, reference=reference,
+                             squares=True)
+    logp = (hidden @ head.t() / 0.7).masked_fill(~kept, -torch.inf).log_softmax(-1)
+    other = (reference[0] @ reference[1].t() / 0.7).masked_fill(~kept, -torch.inf).log_softmax(-1)
+    p, safe = logp.exp(), logp.masked_fill(~kept, 0)
+    wanted = (logp.gather(1, targets[:, None])[:, 0], -(p * safe).sum(-1),
+              (p * (safe - other.masked_fill(~kept, 0))).sum(-1), (p * p).sum(-1))
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-5)
+    ours = torch.autograd.grad(sum(x.sum() for x in found), (hidden, head))
+    theirs = torch.autograd.grad(sum(x.sum() for x in wanted), (hidden, head))
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a - b).abs().max() < 1e-5 * b.abs().max()
+
+
+@pytest.mark.parametrize("chunk", [16 * V, 2**22])
 @pytest.mark.parametrize("change", [{}, {"temperature": 0.5}, {"top_k": 5}, {"top_p": 0.7},
                                     {"top_k": 8, "top_p": 0.9, "temperature": 1.5}])
 def test_values_and_gradients_equal_the_definition(problem, change, chunk, monkeypatch):

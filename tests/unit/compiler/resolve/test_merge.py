@@ -1,5 +1,7 @@
 """Inheritance, blocks, profiles, dotted paths and `--set`."""
 
+import re
+
 import pytest
 
 from rldsl.compiler.resolve import profiles, resolve
@@ -197,6 +199,35 @@ def test_missing_axes_list_their_choices(tmp_path):
 
     problem, = errors(write(tmp_path, main=recipe_text(gate="") + "recipe x extends base { advantage = rloo }\n"))
     assert problem.code == "RL202" and "clip" in problem.fix and "cispo" in problem.fix
+
+
+@pytest.mark.parametrize("axis, begins, never", [
+    ("feedback", "verify", "overlong"), ("sampling", "group", "keep"), ("advantage", "group_norm", "whiten"),
+    ("gate", "clip", "entropy"), ("reduction", "token_mean", "none"), ("distribution", "on_policy", "none"),
+    ("system", "SCHEDULE on PLACEMENT, with one of one_step_off", "none")])
+def test_a_missing_axis_lists_only_what_may_begin_it(tmp_path, axis, begins, never):
+    from .project import errors
+
+    problem, = errors(write(tmp_path, main=recipe_text(**{axis: ""})))
+    listed = re.findall(r"\w+", problem.fix)
+    assert problem.code == "RL202" and begins in problem.fix and never not in listed
+
+
+REPLACED = recipe_text(body="profile toy {\n  gate.high = 0.5\n  data.prompts = 4\n}") + '''
+recipe child extends base {
+  gate = cispo(1.0, high: 2.0)
+  profile toy { gate = none }
+}
+recipe other extends base { gate = none }
+'''
+
+
+def test_a_profile_that_replaces_an_axis_drops_inherited_changes_of_its_parameters(tmp_path):
+    recipe = typed(tmp_path, REPLACED, "child", profile="toy")
+    assert recipe.gate.name == "none" and recipe.settings.data.prompts == 4
+    assert typed(tmp_path, REPLACED, "base", profile="toy").gate.choice.high == 0.5
+    assert found(tmp_path, REPLACED, "other", profile="toy") == [("RL207", "high")]
+    assert typed(tmp_path, REPLACED, "other", profile="toy", sets=["gate=clip(0.2)"]).gate.choice.high == 0.2
 
 
 def test_which_recipe_is_said(tmp_path):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rldsl.axes.base import Action, Event, Schedule
+from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, performed, train
 
 
 class FreeRunning(Schedule):
@@ -14,6 +12,9 @@ class FreeRunning(Schedule):
     def lag(self) -> None:
         return None
 
-    def step(self, state: dict[str, Any], event: Event) -> tuple[dict[str, Any], tuple[Action, ...]]:
-        kind = {"start": "sample", "sampled": "train", "updated": "publish", "published": "sample"}[event.kind]
-        return state, (Action(kind, event.batch + (event.kind == "published")),)
+    def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
+        if event.kind == "updated":
+            return state, (Action("publish"),)
+        handed = (train(state, state["ready"]),) if state["ready"] and not busy(state) else ()
+        after = performed(state, handed[0]) if handed else state
+        return state, (*handed, *fill(after, after["prompts"]))

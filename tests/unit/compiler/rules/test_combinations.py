@@ -14,7 +14,7 @@ from tests.conformance.harness import finite, random_batch, run
 
 from ..hand_made import HERE, grpo, with_optim
 
-COMBINATIONS = 220
+COMBINATIONS = 300
 
 
 def options(axis, role):
@@ -43,8 +43,8 @@ def draw(seed):
         advantage=(one("advantage", base.Estimator),), ratio=often("ratio", base.Ratio, plain.ratio),
         gate=often("gate", base.Gate, plain.gate),
         regularisers=some("gate", base.Regulariser), reduction=one("reduction", base.Reduction),
-        distribution=(one("distribution", base.Distribution),), schedule=one("system", base.Schedule),
-        placement=one("system", base.Placement))
+        distribution=(one("distribution", base.Distribution),), schedule=often("system", base.Schedule, plain.schedule),
+        placement=often("system", base.Placement, plain.placement))
     return with_optim(recipe, updates_per_batch=pick.choice((1, 2)))
 
 

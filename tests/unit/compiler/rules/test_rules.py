@@ -10,7 +10,7 @@ import pytest
 import rldsl.compiler
 from rldsl.algebra.variables import VALUE
 from rldsl.axes import base, discover
-from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES, Trait
+from rldsl.axes.traits import CUTS, FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
 from rldsl.compiler.recipe import Node, Sum
@@ -202,7 +202,7 @@ def test_every_file_is_a_rule_that_explains_itself():
 
 
 EVERYDAY = {"step", "turn", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject", "discard",
-            "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy",
+            "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy", "head",
             "full", "top_k", "sampled", "vector", "answers", "judge"}
 """Names of choices that are words of the trade too."""
 
@@ -221,11 +221,12 @@ def test_no_rule_knows_a_choice_by_name():
 
 
 def test_traits_of_schedules_and_placements_say_what_their_properties_say():
-    shipped = [discover.find("system", name) for name in discover.names("system")]
-    for cls in shipped:
+    for name in discover.names("system"):
+        cls = discover.find("system", name)
         if issubclass(cls, base.Schedule):
-            schedule = cls()
-            assert (FRESH_DATA in cls.gives) == (schedule.lag() == 0 and not schedule.overlaps())
+            for schedule in (cls(**e.params) for e in discover.examples("system", name)):
+                assert (FRESH_DATA in schedule.gives) == (schedule.lag() == 0 and not schedule.overlaps())
+                assert (CUTS in schedule.gives) == schedule.cuts()
         else:
             placement = cls(**{f: 1 for f in cls.__dataclass_fields__})
             assert (SEPARATE_DEVICES in cls.gives) == (not placement.shared())

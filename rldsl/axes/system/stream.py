@@ -1,0 +1,72 @@
+"""Sample without a break: the trainer starts at every full batch, and gets its weights out every so many updates.
+
+`data.prompts` prompts are kept in flight: one that is complete is replaced at once, also while the trainer works.
+Differs from `one_step_off`: a batch is whatever is complete first, so nothing waits for the slowest response and
+nothing bounds the age of the data; `admit` and `max_lag` do.
+Exact: weights are sent between batches, at the first one by whose end `push_every` updates have gathered.
+Source: GLM-5 technical report, asynchronous agentic RL (K unpublished; the optimizer begins anew at each push);
+LongCat's DORA (what is in flight is finished by its own weights: `versions` on the placement); slime's asynchronous
+training.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rldsl.axes.choice import Example
+from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, gathered, go_on, performed, push, train
+from rldsl.axes.traits import CUTS, FIRST_COME, Trait
+from rldsl.axes.types import Updates
+
+
+class Stream(Schedule):
+    positional = 1
+    decided_by = {CUTS: "interrupt"}
+    push_every: Updates  # updates between two pushes of the weights, K
+    interrupt: Literal["abort", "finish"] = "abort"  # what a push does to responses in flight: stop them, or wait
+    resume: Literal["reprefill", "keep_state"] = "reprefill"  # what a stopped response goes on from
+    reset_optimizer: Literal["never", "on_push"] = "never"  # when the optimizer's state begins anew
+
+    @property
+    def gives(self) -> frozenset[Trait]:
+        return frozenset({FIRST_COME, *([CUTS] if self.cuts() else [])})
+
+    def unread(self) -> dict[str, str]:
+        unused = self.interrupt == "finish" and self.resume != "reprefill"
+        return {"resume": "interrupt: abort"} if unused else {}
+
+    def overlaps(self) -> bool:
+        return True
+
+    def cuts(self) -> bool:
+        return self.interrupt == "abort"
+
+    def keeps_state(self) -> bool:
+        return self.cuts() and self.resume == "keep_state"
+
+    def lag(self) -> None:
+        return None
+
+    def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
+        if not busy(state) and state["updates"] >= self.push_every:
+            reset = self.reset_optimizer == "on_push"
+            return state, push(state, self.interrupt, reset=reset)
+        if state["paused"] != "no" and busy(state):
+            return state, ()
+        handed = (train(state, state["ready"][:state["prompts"]]),) if not busy(state) and gathered(state) else ()
+        after = performed(state, handed[0]) if handed else state
+        return state, (*go_on(state), *handed, *fill(after, after["prompts"] + len(after["ready"])))
+
+
+START = {"kind": "start", "prompts": 1, "siblings": 1, "batches": 9}
+DONE = [START, {"kind": "finished"}, {"kind": "ready"}, {"kind": "updated", "updates": 1}]
+EXAMPLES = [Example("sampling goes on while the trainer works; a push stops what is in flight for its time",
+                    {"push_every": 1},
+                    [*DONE, {"kind": "paused"}, {"kind": "published"}],
+                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], ["pause"], ["publish"], ["resume"]]}),
+            Example("with `interrupt: finish` the push waits for what is in flight",
+                    {"push_every": 1, "interrupt": "finish"}, [*DONE, {"kind": "finished", "group": 1}],
+                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], [], ["publish"]]}),
+            Example("engines that serve two versions need no pause", {"push_every": 1},
+                    [{**START, "versions": 2}, *DONE[1:]],
+                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], ["publish", ]]})]

@@ -1,0 +1,34 @@
+"""Which backend runs a plan: the recipe's cluster block says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+
+from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.plan import Plan
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.run import Run
+
+OpenRun = Callable[..., AbstractContextManager[Run]]
+
+
+def opener(plan: Plan, address: str | None) -> OpenRun:
+    """What opens a run of this plan; `address` is of a Ray cluster to join.
+
+    RecipeError RL208 for an address that the recipe's backend would not read.
+    """
+    recipe = from_canonical(plan.recipe)
+    if recipe.settings.cluster.where != "local":
+        from .cluster.launch import open_run
+
+        return partial(open_run, address=address)
+    if address is not None:
+        raise RecipeError([Diagnostic(
+            "RL208", f"--address {address} joins a cluster, and `{recipe.name}` runs in one process",
+            why="without a cluster block a recipe samples and trains here",
+            fix="write cluster { nodes: 1 } in the recipe, or leave --address out")])
+    from .local.launch import open_run
+
+    return open_run

@@ -1,0 +1,39 @@
+"""What the cluster's engines cannot do of a recipe, read off its choices; imports no engine."""
+
+from __future__ import annotations
+
+from rldsl.algebra.divergence import is_divergence
+from rldsl.algebra.variables import PRETRAIN, SQUARES
+from rldsl.axes.alignment import Alignment
+from rldsl.axes.judging import ModelSource
+from rldsl.compiler.facts import reads
+from rldsl.compiler.recipe import Recipe
+
+ALIGNED: set[str] = set()
+"""What alignment may ask of these engines."""
+
+
+def lacks(recipe: Recipe) -> list[str]:
+    """What would be missing, in words."""
+    found = []
+    for node in recipe.distribution:
+        asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
+        if asked - ALIGNED:
+            found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
+    if recipe.schedule.choice.overlaps():
+        found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
+    model, optim = recipe.settings.model, recipe.settings.optim
+    asking = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)]
+    if asking:
+        found.append(f"`{asking[0]}` asks a model in the trainer's process")
+    compared = sorted({name for n in recipe.nodes() for name in reads(recipe, n) if is_divergence(name)
+                       or name in (SQUARES.name, PRETRAIN.name)})
+    if compared:
+        found.append(f"it reads {compared[0]}")
+    if optim.layers is not None or optim.lora_rank is not None:
+        found.append("it trains a part of the policy")
+    if len(model.teachers) > 1:
+        found.append(f"it names {len(model.teachers)} teachers")
+    if model.start is not None or recipe.settings.critic.start is not None:
+        found.append("it begins with what another stage has trained")
+    return found

@@ -1,0 +1,33 @@
+"""A model as one rank holds it: built, filled from its folder, and made ready to be trained or frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from rldsl.backends.local.hf_folder import unreadable
+from rldsl.backends.local.train_optimizer import OptimizerSpec
+
+from .convert import adopt, read_folder
+from .megatron_model import VALUE, build
+from .megatron_optimizer import Stepper
+from .megatron_pass import Held
+from .megatron_shape import read_shape
+
+
+def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, critic: bool = False,
+         wide: bool = False, replays: bool = False) -> tuple[Held, Stepper | None]:
+    """This rank's part of the model in a folder, with its stepper where it has an optimizer. RecipeError RL407 where
+    the folder's weights do not fit its config.json."""
+    shape = read_shape(folder)
+    trunk = build(shape, dtype, critic=critic)
+    try:
+        adopt(trunk, shape, read_folder(folder), frozenset({VALUE}))
+    except (KeyError, ValueError) as error:
+        raise unreadable(folder, f"its weights do not fit its config.json: {error.args[0]}") from None
+    if optimizer is None:
+        trunk.requires_grad_(False)
+        return Held(trunk.eval(), shape, wide=wide), None
+    stepper = Stepper(trunk, optimizer)
+    return Held(trunk, shape, stepper.ddp, replays, wide), stepper

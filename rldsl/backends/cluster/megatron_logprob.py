@@ -1,0 +1,208 @@
+"""Log-prob, entropy and exact KL per token from a vocabulary spread over ranks, whose logits are never gathered.
+
+Each rank multiplies the states with its own rows of the vocabulary, a few tokens at a time, and computes them again in
+the backward pass. Between ranks travel five numbers per token at most: a maximum, then sums.
+Source: the vocabulary-parallel cross entropy of Megatron-LM (arXiv:1909.08053, section 3), here with entropy and KL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from rldsl.backends.local.distribution import scaled, truncates
+from rldsl.backends.local.logprob import CHUNK_LOGITS
+from rldsl.runtime.trajectory import SamplingOptions
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokens that this rank holds: `first` to `first + own`, of which only those below `size` exist."""
+
+    group: Any
+    ranks: int
+    first: int
+    own: int
+    size: int
+
+
+class Found(NamedTuple):
+    """Float32 [N] each; None where not asked for."""
+
+    logp: Tensor
+    entropy: Tensor | None
+    kl: Tensor | None
+
+
+@dataclass(frozen=True)
+class _Spec:
+    vocabulary: Vocabulary
+    options: SamplingOptions
+    wide: bool
+    entropy: bool
+    kl: bool
+    rows: int
+    reduced: bool
+
+
+def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: Vocabulary, options: SamplingOptions, *,
+                     candidates: Tensor | None = None, wide: bool = False, entropy: bool = False,
+                     reference: tuple[Tensor, Tensor] | None = None, reduced: bool = True) -> Found:
+    """Statistics of softmax(hidden · headᵀ / T) at `targets`, over the vocabulary of all ranks.
+
+    hidden [N, D] is the same on every rank, head [V/tp, D] is this rank's, targets int64 [N]. `reference` is another
+    policy's (hidden, head), constant. `candidates`, int64 [N, most], are the tokens that the distribution is over,
+    where they are recorded; else top_k and top_p need the whole vocabulary on one rank. `wide` multiplies in float32.
+    Without `reduced` the gradient of hidden is this rank's share only.
+    """
+    ref_hidden, ref_head = reference or (None, None)
+    rows = max(16, CHUNK_LOGITS // head.shape[0])
+    spec = _Spec(vocabulary, options, wide, entropy, reference is not None, rows, reduced)
+    return Found(*_Statistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
+
+
+def _product(hidden: Tensor, head: Tensor, spec: _Spec) -> Tensor:
+    return hidden.float() @ head.float().t() if spec.wide else hidden @ head.t()
+
+
+def _logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, spec: _Spec) -> Tensor:
+    """Float32 logits [n, V/tp] over the temperature; -inf for padding and for what truncation removes."""
+    v, raw = spec.vocabulary, _product(hidden, head, spec)
+    if v.first + v.own > v.size:
+        raw[:, max(0, v.size - v.first):] = -torch.inf
+    if candidates is not None:
+        return (raw.float() / spec.options.temperature).masked_fill(~_listed(candidates, v), -torch.inf)
+    logits = scaled(raw, spec.options)
+    if truncates(spec.options):  # on one rank only, which then holds every target
+        at = targets.unsqueeze(1)
+        logits = logits.scatter(1, at, raw.gather(1, at).float() / spec.options.temperature)
+    return logits
+
+
+def _listed(candidates: Tensor, v: Vocabulary) -> Tensor:
+    """Bool [n, V/tp]: which of this rank's tokens are candidates."""
+    column = candidates - v.first
+    here = (column >= 0) & (column < v.own)
+    wider = torch.zeros(len(candidates), v.own + 1, dtype=torch.bool, device=candidates.device)
+    return wider.scatter_(1, torch.where(here, column, v.own), True)[:, :v.own]
+
+
+def _reference(hidden: Tensor, head: Tensor, logits: Tensor, spec: _Spec) -> Tensor:
+    """The reference's logits, over the tokens that the policy keeps."""
+    raw = _product(hidden, head, spec).float() / spec.options.temperature
+    return raw.masked_fill(logits == -torch.inf, -torch.inf)
+
+
+def _largest(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+    found = torch.stack([c.amax(1) for c in columns])
+    if v.ranks > 1:
+        dist.all_reduce(found, op=dist.ReduceOp.MAX, group=v.group)
+    return found
+
+
+def _total(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+    found = torch.stack(list(columns))
+    if v.ranks > 1:
+        dist.all_reduce(found, group=v.group)
+    return found
+
+
+def _target(targets: Tensor, v: Vocabulary) -> tuple[Tensor, Tensor]:
+    """(whether this rank holds each target, its column here or 0), [n] each."""
+    column = targets - v.first
+    here = (column >= 0) & (column < v.own)
+    return here, torch.where(here, column, 0)
+
+
+def _times(weight: Tensor, x: Tensor) -> Tensor:
+    """weight · x, 0 where the weight is 0, whatever x is there."""
+    return torch.where(weight == 0, 0.0, weight * x)
+
+
+class _Statistics(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, hidden, head, targets, candidates, ref_hidden, ref_head, spec):
+        parts = [slice(a, a + spec.rows) for a in range(0, len(targets), spec.rows)]
+        columns = [_measured(hidden[p], head, targets[p], _of(candidates, p), _of(ref_hidden, p), ref_head, spec)
+                   for p in parts]
+        empty = hidden.new_zeros(0, dtype=torch.float32)
+        logp, norm, entropy, kl, ref_norm = (torch.cat(c) if c else empty for c in zip(*columns, strict=True)) \
+            if columns else (empty,) * 5
+        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm)
+        ctx.spec, ctx.parts = spec, parts
+        ctx.set_materialize_grads(False)
+        return logp, entropy if spec.entropy else None, kl if spec.kl else None
+
+    @staticmethod
+    def backward(ctx, grad_logp, grad_entropy, grad_kl):
+        hidden, head, *_ = ctx.saved_tensors
+        grad_hidden = torch.empty_like(hidden)
+        grad_head = torch.zeros_like(head, dtype=torch.float32)
+        for part in ctx.parts:
+            grad = _slopes(ctx, part, grad_logp, grad_entropy, grad_kl)
+            kind = grad.dtype if ctx.spec.wide else hidden.dtype
+            grad_hidden[part] = (grad.to(kind) @ head.to(kind)).to(hidden.dtype)
+            grad_head += grad.to(kind).t() @ hidden[part].to(kind)
+        v = ctx.spec.vocabulary
+        if ctx.spec.reduced and v.ranks > 1:
+            dist.all_reduce(grad_hidden, group=v.group)
+        return grad_hidden, grad_head.to(head.dtype), None, None, None, None, None
+
+
+def _of(column: Tensor | None, part: slice) -> Tensor | None:
+    return None if column is None else column[part]
+
+
+def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, ref_hidden: Tensor | None,
+              ref_head: Tensor | None, spec: _Spec) -> tuple[Tensor, ...]:
+    """(log-prob, log-normaliser, entropy, KL, the reference's log-normaliser) of a few tokens."""
+    v, zero = spec.vocabulary, hidden.new_zeros(len(targets), dtype=torch.float32)
+    logits = _logits(hidden, head, targets, candidates, spec)
+    others = [_reference(ref_hidden, ref_head, logits, spec)] if spec.kl else []
+    tops = _largest([logits, *others], v)
+    here, column = _target(targets, v)
+    at = torch.where(here, logits.gather(1, column.unsqueeze(1)).squeeze(1), 0.0)
+    low = logits - tops[0].unsqueeze(1)
+    weight = low.exp()
+    sums = [weight.sum(1), at]
+    if spec.entropy:
+        sums.append(_times(weight, low).sum(1))
+    if spec.kl:
+        other = others[0] - tops[1].unsqueeze(1)
+        sums += [other.exp().sum(1), _times(weight, low - other).sum(1)]
+    total = list(_total(sums, v))
+    z, at = total[0], total[1]
+    norm = tops[0] + z.log()
+    entropy = z.log() - total[2] / z if spec.entropy else zero
+    if not spec.kl:
+        return at - norm, norm, entropy, zero, zero
+    ref_z, gap = total[-2], total[-1]
+    return at - norm, norm, entropy, gap / z - z.log() + ref_z.log(), tops[1] + ref_z.log()
+
+
+def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None,
+            grad_kl: Tensor | None) -> Tensor:
+    """d loss / d (hidden · headᵀ) of a few tokens, float32 [n, V/tp].
+
+    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), all over T.
+    """
+    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm = ctx.saved_tensors
+    spec, targets = ctx.spec, targets[part]
+    logits = _logits(hidden[part], head, targets, _of(candidates, part), spec)
+    logps = logits - norm[part].unsqueeze(1)
+    p = logps.exp()
+    slope = torch.zeros_like(p) if grad_logp is None else -grad_logp[part].unsqueeze(1) * p
+    if grad_entropy is not None:
+        slope = slope - grad_entropy[part].unsqueeze(1) * _times(p, logps + entropy[part].unsqueeze(1))
+    if grad_kl is not None:
+        other = _reference(ref_hidden[part], ref_head, logits, spec) - ref_norm[part].unsqueeze(1)
+        slope = slope + grad_kl[part].unsqueeze(1) * _times(p, logps - other - kl[part].unsqueeze(1))
+    if grad_logp is not None:
+        here, column = _target(targets, spec.vocabulary)
+        slope.scatter_add_(1, column.unsqueeze(1), torch.where(here, grad_logp[part], 0.0).unsqueeze(1))
+    return slope.div_(spec.options.temperature)

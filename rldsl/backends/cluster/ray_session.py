@@ -1,0 +1,62 @@
+"""Ray for the length of a run: started here, or joined where a cluster is already up."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.errors import RunError
+
+OBJECT_STORE = 1 << 30
+"""Bytes of a local object store: several copies of a small model's weights."""
+
+
+@contextmanager
+def ray_session(address: str | None, processes: int) -> Iterator[None]:
+    """Connects to the cluster at `address`, or starts one here that lets `processes` run at a time.
+
+    RecipeError RL407 where Ray is not installed, RunError RL606 where no cluster answers at `address`.
+    """
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    try:
+        import ray
+    except ImportError:
+        raise missing_extra("ray") from None
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if address is None:
+            ray.init(num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
+                     object_store_memory=OBJECT_STORE, **quiet)
+        else:
+            _join(address, quiet)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _join(address: str, quiet: dict) -> None:
+    import ray
+
+    search = {"env_vars": {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]),
+                                                         os.environ.get("PYTHONPATH", "")])}}
+    try:
+        ray.init(address=address, runtime_env=search, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise RunError(Diagnostic(
+            "RL606", f"no Ray cluster answers at {address}", why=str(error).strip().splitlines()[0],
+            fix="give the address that `ray start --head` printed, or leave --address out to start one here")
+        ) from None
+
+
+def missing_extra(package: str) -> RecipeError:
+    """RL407: the cluster backend needs its optional dependencies."""
+    return RecipeError([Diagnostic(
+        "RL407", f"Running on a cluster needs the package {package}, which is not installed.",
+        fix='Install it with: pip install "rldsl[cluster]", or "rldsl[cluster-cpu]" on a machine without GPUs.')])

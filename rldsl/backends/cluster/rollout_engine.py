@@ -1,0 +1,157 @@
+"""One vLLM engine in this process: streams in, finished trajectories out, weights replaced between two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.trajectory import Prefix, Trajectory
+
+from .reload import keep_weights_readable
+from .settings import differs, require_same, stated
+from .streams import EngineSpec, Stream
+from .weights import Manifest, agree
+
+RECEIVER = "rldsl.backends.cluster.reload.WeightReceiver"
+BLOCK = 32
+"""Tokens of one block of keys and values on CPU: shared prompts are found in whole blocks."""
+SEQUENCES = 256
+"""Streams that one engine decodes at a time; more wait in it."""
+
+
+@dataclass
+class _Live:
+    """A stream under way: what was sampled since its prefix."""
+
+    stream: Stream
+    params: dict[str, Any]
+    tokens: list[int] = field(default_factory=list)
+    logps: list[float] = field(default_factory=list)
+    versions: list[int] = field(default_factory=list)
+
+    def whole(self) -> Prefix:
+        """Everything of the response so far."""
+        old = self.stream.request.prefix
+        return Prefix(old.tokens + tuple(self.tokens), old.logps + tuple(self.logps),
+                      old.versions + tuple(self.versions))
+
+
+class VllmEngine:
+    """Built in the thread that uses it. `steps` counts what it has done, for whoever watches over it."""
+
+    def __init__(self, spec: EngineSpec):
+        from vllm.engine.arg_utils import EngineArgs
+        from vllm.v1.engine.llm_engine import LLMEngine
+
+        if not spec.gpu:
+            keep_weights_readable()
+        self.spec, self.version, self.steps = spec, 0, 0
+        self._live: dict[int, _Live] = {}
+        self._engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(spec)))
+        self._core = self._engine.engine_core.engine_core
+        model = self._engine.vllm_config.model_config
+        for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context)):
+            if getattr(model, name) != wanted:
+                raise differs(name, getattr(model, name), wanted, "vLLM")
+
+    @property
+    def busy(self) -> bool:
+        """Whether a step would do something."""
+        return bool(self._live)
+
+    def add(self, stream: Stream) -> None:
+        """Takes a stream in. RunError RL608 where the engine does not take its settings as they are."""
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        request, tokenizer = stream.request, self.spec.tokenizer
+        params = stated(stream.options, greedy=stream.greedy, eos=tokenizer.eos, seed=stream.seed(self.spec.seed),
+                        done=len(request.prefix.tokens))
+        said = SamplingParams(**params, detokenize=False, output_kind=RequestOutputKind.DELTA)
+        inside = self._engine.add_request(
+            str(stream.id), {"prompt_token_ids": [*request.prompt, *request.prefix.tokens]}, said)
+        try:
+            require_same(params, self._core.scheduler.requests[inside].sampling_params, "vLLM")
+        except RunError:
+            self._engine.abort_request([str(stream.id)])
+            raise
+        self._live[stream.id] = _Live(stream, params)
+
+    def step(self) -> list[tuple[int, Trajectory]]:
+        """One token for every running stream; those that ended with it."""
+        finished = []
+        for output in self._engine.step():
+            live = self._live[int(output.request_id)]
+            ended = _take(live, output, self.version, self.spec.tokenizer)
+            if ended is None:
+                continue
+            if not output.finished:
+                self._engine.abort_request([output.request_id])
+            del self._live[live.stream.id]
+            finished.append((live.stream.id, _trajectory(live, ended, self.spec.tokenizer)))
+        self.steps += 1
+        return finished
+
+    def pause(self) -> list[Stream]:
+        """Stops every stream; each comes back with what it has so far as its prefix."""
+        stopped = list(self._live.values())
+        self._engine.abort_request([str(live.stream.id) for live in stopped])
+        self._live.clear()
+        return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole())) for live in stopped]
+
+    def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
+        """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
+        far as a prefix. The fingerprint of what is held then; None where it is not the manifest's."""
+        if manifest.dtype != self.spec.dtype:
+            raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
+        held = self.pause()
+        found = self._engine.collective_rpc("receive", args=(manifest, flat))
+        self._engine.reset_prefix_cache()
+        self.version = version
+        self._engine.set_weight_version(str(version))
+        for stream in held:
+            self.add(stream)
+        return manifest.fingerprint if agree(manifest.sums, found) else None
+
+
+def _arguments(spec: EngineSpec) -> dict[str, Any]:
+    """vLLM's engine arguments. The model folder's own generation settings are not read (`generation_config`)."""
+    common = {
+        "model": spec.folder, "skip_tokenizer_init": True, "generation_config": "vllm", "dtype": spec.dtype,
+        "max_model_len": spec.context, "max_num_seqs": SEQUENCES, "seed": spec.seed % (1 << 32),
+        "logprobs_mode": "processed_logprobs", "enable_prefix_caching": not spec.routes, "disable_log_stats": True,
+        "tensor_parallel_size": spec.parallel, "worker_extension_cls": RECEIVER,
+    }
+    if spec.gpu:
+        return common
+    return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes}
+
+
+def _take(live: _Live, output: Any, version: int, tokenizer: Any) -> str | None:
+    """Notes the new tokens of a stream; why it ended, or None where it goes on."""
+    new = output.outputs[0]
+    for token, found in zip(new.token_ids, new.logprobs, strict=True):
+        live.tokens.append(token)
+        live.logps.append(0.0 if live.params["temperature"] == 0 else found[token].logprob)
+        live.versions.append(version)
+        if live.stream.options.stop and _says(live, tokenizer):
+            return "stop"
+    return new.finish_reason if output.finished else None
+
+
+def _says(live: _Live, tokenizer: Any) -> bool:
+    """Whether the newest token completes a text that ends the response."""
+    stop = live.stream.options.stop
+    window = max(len(text.encode()) for text in stop) + 4
+    tail = tokenizer.decode((live.stream.request.prefix.tokens[-window:] + tuple(live.tokens[-window:]))[-window:])
+    return any(text in tail for text in stop)
+
+
+def _trajectory(live: _Live, finish: str, tokenizer: Any) -> Trajectory:
+    r, whole = live.stream.request, live.whole()
+    ids = whole.tokens
+    text = tokenizer.decode(ids[:-1] if ids and ids[-1] in tokenizer.eos else ids)
+    return Trajectory(r.group, r.first, r.row, r.prompt, ids, whole.logps, whole.versions, finish, text)

@@ -1,0 +1,265 @@
+"""All engines of a run behind one front: shares streams out, takes answers back, replaces what dies."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
+
+from .answers import require_sound
+from .deaths import dead, stalled
+from .engine_process import POLL_SECONDS, EngineProcess, Gone, answer
+from .streams import EngineSpec, Report, Stream
+from .weights import Weights
+
+DEADLINE = 120.0
+"""Seconds without a step of an engine that has something to do."""
+START_DEADLINE = 600.0
+"""Seconds that an engine may take to come up."""
+DEATHS = 3
+"""Times that one engine is replaced; the next death ends the run."""
+
+
+class Rollouts:
+    """Implements `rldsl.runtime.protocols` RolloutEngine and StreamingRollout over processes; used by one thread.
+
+    `spawn` starts the process of an engine; `tell` hears of one that died and was replaced. Nothing samples before
+    the first `load`. `pushed` are the bytes and seconds of the newest one.
+    """
+
+    def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
+                 deadline: float = DEADLINE):
+        self.version, self.spec, self.deadline = 0, spec, deadline
+        self.pushed = (0, 0.0)
+        self._spawn, self._tell = spawn, tell
+        self._ids = itertools.count()
+        self._engines = [EngineProcess(i, spawn(i)) for i in range(count)]
+        self._waiting: list[Stream] = []
+        self._finished: list[tuple[int, Trajectory]] = []
+        self._weights: Weights | None = None
+
+    def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
+               greedy: bool = False) -> list[Trajectory]:
+        """See RolloutEngine. What was started before and finishes meanwhile is left for `poll`."""
+        order = self._take(requests, options, batch, greedy)
+        mine, found = set(order), {}
+        while len(found) < len(mine):
+            self._gather(POLL_SECONDS)
+            found |= {i: t for i, t in self._finished if i in mine}
+            self._finished = [(i, t) for i, t in self._finished if i not in mine]
+        return [found[i] for i in order]
+
+    def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
+        """See StreamingRollout."""
+        self._take(requests, options, batch, greedy=False)
+
+    def poll(self, timeout: float) -> list[Trajectory]:
+        """See StreamingRollout."""
+        end = time.monotonic() + timeout
+        while not self._finished and (left := end - time.monotonic()) > 0:
+            self._gather(left)
+        found, self._finished = [t for _, t in self._finished], []
+        return found
+
+    def pause(self) -> list[Request]:
+        """See StreamingRollout. What an engine that dies meanwhile was busy with comes back as it was given."""
+        stopped, self._waiting = self._waiting, []
+        for engine in self._engines:
+            if not engine.under_way:
+                continue
+            try:
+                engine.confirm(self.deadline)
+                report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
+                self._accept(engine, engine.heard(report))
+                if engine.polled is not None:
+                    self._accept(engine, engine.report())
+                stopped += held
+            except Gone as error:
+                stopped += engine.under_way.values()
+                self._replace(engine, error)
+            engine.under_way.clear()
+        return [s.request for s in sorted(stopped, key=lambda s: s.id)]
+
+    def load(self, version: int, weights: Weights) -> str:
+        """See StreamingRollout. Every engine proves that it holds the weights before the version counts; where one
+        refuses them, all go on with those they had, and RunError RL616 says so."""
+        begun = time.monotonic()
+        refused, gone = self._send(version, weights)
+        if refused:
+            self._back(refused, gone)
+            raise _refused(version, refused)
+        self.version, self._weights = version, weights
+        for engine, error in gone:
+            self._lost(engine, error)
+        self.pushed = (weights.manifest.bytes, time.monotonic() - begun)
+        return weights.manifest.fingerprint
+
+    def close(self) -> None:
+        """Ends every engine's process."""
+        import ray
+
+        for engine in self._engines:
+            ray.kill(engine.actor)
+
+    # ── streams ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _take(self, requests: Sequence[Request], options: SamplingOptions, batch: int, greedy: bool) -> list[int]:
+        """Shares out one stream a sibling; their ids in the order of requests, then siblings."""
+        _require_room(requests, options, self.spec.context)
+        streams = [[Stream(next(self._ids), replace(r, siblings=1, first=r.first + i), options, batch, greedy)
+                    for i in range(r.siblings)] for r in requests]
+        self._share(streams)
+        return [s.id for siblings in streams for s in siblings]
+
+    def _share(self, groups: Iterable[Sequence[Stream]]) -> None:
+        """Gives each group to the engine with the fewest streams, in pieces of a fair share at most: siblings that
+        stay together have their prompt computed once."""
+        ready = [e for e in self._engines if e.starting is None]
+        groups = list(groups)
+        if not ready:
+            self._waiting += [s for group in groups for s in group]
+            return
+        fair = max(1, -(-sum(map(len, groups)) // len(ready)))
+        given: dict[int, list[Stream]] = {e.index: [] for e in ready}
+        for group in groups:
+            for start in range(0, len(group), fair):
+                least = min(ready, key=lambda e: len(e.under_way) + len(given[e.index]))
+                given[least.index] += group[start:start + fair]
+        for engine in ready:
+            if given[engine.index]:
+                engine.give(given[engine.index])
+
+    def _gather(self, seconds: float) -> None:
+        """Waits for news of any engine, `seconds` at most, and takes it."""
+        import ray
+
+        waited = {e.starting if e.starting is not None else e.poll(): e
+                  for e in self._engines if e.starting is not None or e.under_way}
+        if not waited:
+            time.sleep(seconds)
+            return
+        come, _ = ray.wait(list(waited), num_returns=1, timeout=min(seconds, POLL_SECONDS))
+        for ref in come:
+            engine = waited[ref]
+            try:
+                if engine.starting is not None:
+                    self._started(engine)
+                else:
+                    self._accept(engine, engine.report())
+            except Gone as error:
+                self._lost(engine, error)
+        self._require_moving()
+
+    def _accept(self, engine: EngineProcess, report: Report) -> None:
+        for stream, found in report.finished:
+            require_sound(engine.name, engine.under_way, stream, found, self.spec.vocabulary)
+            del engine.under_way[stream]
+            self._finished.append((stream, found))
+
+    def _require_moving(self) -> None:
+        """RunError RL604 for an engine that has something to do and does nothing."""
+        now = time.monotonic()
+        for engine in self._engines:
+            limit = self.deadline if engine.starting is None else START_DEADLINE
+            if (engine.under_way or engine.starting is not None) and now - engine.moved > limit:
+                what = f"{len(engine.under_way)} responses are under way" if engine.starting is None else "it starts"
+                raise stalled(engine.name, now - engine.moved, what)
+
+    # ── deaths ───────────────────────────────────────────────────────────────────────────────────────
+
+    def _lost(self, engine: EngineProcess, error: Gone) -> None:
+        """Replaces a dead engine and has its streams sampled elsewhere, or by its successor."""
+        streams = list(engine.under_way.values())
+        self._replace(engine, error)
+        self._share([[s] for s in streams])
+
+    def _replace(self, engine: EngineProcess, error: Gone) -> None:
+        """Starts a dead engine anew with the weights of the version that counts."""
+        import ray
+
+        costs = f"{len(engine.under_way)} responses under way there are sampled again"
+        if engine.deaths == DEATHS or self._weights is None:
+            before = f"it was replaced {engine.deaths} times before"
+            raise RunError(dead(engine.name, error.__cause__, before)) from None
+        self._tell(dead(engine.name, error.__cause__, costs, severity="warning"))
+        ray.kill(engine.actor)
+        new = EngineProcess(engine.index, self._spawn(engine.index), deaths=engine.deaths + 1)
+        new.starting = new.load(self.version, self._weights)
+        self._engines[self._engines.index(engine)] = new
+
+    def _started(self, engine: EngineProcess) -> None:
+        """Gives a new engine what waits, once it has proved its weights."""
+        starting, engine.starting = engine.starting, None
+        if answer(starting, engine.name, 1.0, "its first weights") != self._weights.manifest.fingerprint:
+            raise _refused(self.version, {engine.index: None})
+        engine.moved = time.monotonic()
+        waiting, self._waiting = self._waiting, []
+        self._share([[s] for s in waiting])
+
+    # ── weights ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _send(self, version: int, weights: Weights) -> tuple[dict[int, RunError | None], list]:
+        """Has every engine load; {who refused: what it said}, and who died with the error."""
+        refused: dict[int, RunError | None] = {}
+        gone: list[tuple[EngineProcess, Gone]] = []
+        sent = [(engine, engine.load(version, weights)) for engine in self._engines]
+        for engine, ref in sent:
+            limit = START_DEADLINE if self._weights is None or engine.starting is not None else self.deadline
+            try:
+                held = answer(ref, engine.name, limit, f"version {version} was sent to it")
+            except Gone as error:
+                gone.append((engine, error))
+            except RunError as error:
+                if error.diagnostic.code == "RL604":
+                    raise
+                refused[engine.index] = error
+            else:
+                engine.starting, engine.moved = None, time.monotonic()
+                if held != weights.manifest.fingerprint:
+                    refused[engine.index] = None
+        return refused, gone
+
+    def _back(self, refused: dict[int, RunError | None], gone: list[tuple[EngineProcess, Gone]]) -> None:
+        """All engines to the weights that they had before."""
+        if self._weights is None:
+            return
+        ended = {e.index for e, _ in gone} | {index for index, error in refused.items() if error is not None}
+        for engine in list(self._engines):
+            if engine.index in ended:
+                self._lost(engine, _gone(refused.get(engine.index)))
+                continue
+            held = answer(engine.load(self.version, self._weights), engine.name, self.deadline, "it goes back")
+            if held != self._weights.manifest.fingerprint:
+                raise _refused(self.version, {engine.index: None})
+
+
+def _gone(error: RunError | None) -> Gone:
+    gone = Gone()
+    gone.__cause__ = error or RunError(Diagnostic("RL605", "its process is gone"))
+    return gone
+
+
+def _refused(version: int, refused: dict[int, RunError | None]) -> RunError:
+    who = " and ".join(f"rollout engine {index}" for index in refused)
+    said = [error.diagnostic.message for error in refused.values() if error is not None]
+    return RunError(Diagnostic(
+        "RL616", f"{who} did not take over version {version} of the weights",
+        why=said[0] if said else "the fingerprint of what it holds is not that of what was sent; every engine goes on "
+            "with the version before",
+        fix="report it with the journal: sampling from other weights than the trainer's is training on another policy"))
+
+
+def _require_room(requests: Sequence[Request], options: SamplingOptions, context: int) -> None:
+    longest = max((len(r.prompt) for r in requests), default=0)
+    if longest + options.max_tokens > context:
+        raise RecipeError([Diagnostic(
+            "RL330", f"A prompt of {longest} tokens and max_tokens {options.max_tokens} make "
+            f"{longest + options.max_tokens}, more than the model's context of {context}.",
+            why="Positions beyond the context were never trained.",
+            fix="Lower sampling's max_tokens or model.max_prompt, or choose a model with a longer context.")])

@@ -1,0 +1,73 @@
+"""What another stage of the same pipeline left: its final weights, its critic, the responses it collected.
+
+The stages of a pipeline's run have folders beside one another, each called by the stage's name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from rldsl.compiler.plan import Plan, read_plan
+from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import STAGE
+from rldsl.diagnostics import Diagnostic
+from rldsl.runtime import checkpoint as checkpoints
+from rldsl.runtime.errors import RunError
+from rldsl.runtime.folder import FINISHED, PLAN, status
+from rldsl.runtime.stages_collect import COLLECTED
+
+from .engine import POLICY
+from .load import load_policy
+from .model import Policy
+
+
+def named_policy(spec: str, plan: Plan, root: Path, folder: Path) -> tuple[Policy, Any]:
+    """The policy that a setting of the run in `folder` names, and its tokenizer; `stage:NAME` is what that stage left.
+
+    Raises as `load_policy`; RunError RL609 where the stage is not finished.
+    """
+    if not spec.startswith(STAGE):
+        return load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
+    other = read_plan(_finished(spec, folder) / PLAN)
+    policy, tokenizer = load_policy(other.recipe["settings"]["model"]["policy"], plan.resolved["dtype"], plan.seed,
+                                    root=root)
+    take_over(policy, spec, folder, POLICY)
+    return policy, tokenizer
+
+
+def take_over(model: nn.Module, spec: str, folder: Path, file: str) -> None:
+    """Gives `model` the weights in a file of a stage's final checkpoint. RunError RL609 where they do not fit."""
+    newest = checkpoints.newest(_finished(spec, folder) / "checkpoints")
+    device = next(model.parameters()).device
+    try:
+        model.load_state_dict(torch.load(newest.folder / file, map_location=device, weights_only=True))
+    except (OSError, RuntimeError, KeyError) as error:
+        raise RunError(Diagnostic(
+            "RL609", f"what the stage `{spec.removeprefix(STAGE)}` left cannot be taken over: {newest.folder / file}",
+            why=f"{type(error).__name__}: {error}", fix="run the pipeline again from its beginning")) from error
+
+
+def with_collected(recipe: Recipe, folder: Path) -> Recipe:
+    """The recipe with the file of collected responses in the place of the stage that data.train names, if it does."""
+    data = recipe.settings.data
+    if data.train is None or not data.train.startswith(STAGE):
+        return recipe
+    file = (_finished(data.train, folder) / COLLECTED).resolve()
+    settings = dataclasses.replace(recipe.settings, data=dataclasses.replace(data, train=str(file)))
+    return dataclasses.replace(recipe, settings=settings)
+
+
+def _finished(spec: str, folder: Path) -> Path:
+    name = spec.removeprefix(STAGE)
+    found = folder.resolve().parent / name
+    stands = status(found)[0] if found.is_dir() else "not there"
+    if stands != FINISHED:
+        raise RunError(Diagnostic("RL609", f"the stage `{name}` is not finished: {found} is {stands.lower()}",
+                                  why="a stage begins with what another one left at its end",
+                                  fix="run or resume the pipeline that both belong to"))
+    return found

@@ -1,0 +1,76 @@
+"""Processes that take part in collectives, started once and used by many tests: a layout lives as long as a job."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import socket
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+SECONDS = 100
+"""How long one job may take."""
+
+
+def free_address() -> str:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{s.getsockname()[1]}"
+
+
+def _serve(connection: Connection) -> None:
+    os.environ.update(OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore")
+    import torch
+
+    torch.set_num_threads(1)
+    while True:
+        job, arguments = pickle.loads(connection.recv_bytes())
+        try:
+            answer = (job(*arguments), None)
+        except Exception as error:  # whatever a job does wrong is the test's to see
+            error.add_note(traceback.format_exc())
+            answer = (None, error)
+        try:
+            connection.send_bytes(pickle.dumps(answer))
+        except (pickle.PicklingError, TypeError, AttributeError):
+            connection.send_bytes(pickle.dumps((None, RuntimeError(repr(answer)))))
+
+
+class Processes:
+    """Up to as many ranks as were started."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._pipes: list[Connection] = []
+        self._processes: list[Any] = []
+
+    def run(self, ranks: int, job: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """`job(rank, address, *arguments)` on so many ranks at once; what each gives. The first error is raised."""
+        while len(self._processes) < ranks:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
+            process.start()
+            self._pipes.append(ours)
+            self._processes.append(process)
+        address = free_address()
+        for rank in range(ranks):
+            self._pipes[rank].send_bytes(pickle.dumps((job, (rank, address, *arguments))))
+        answers = []
+        for rank in range(ranks):
+            if not self._pipes[rank].poll(SECONDS):
+                raise TimeoutError(f"rank {rank} of {ranks} gave no answer to {job.__name__}")
+            answers.append(pickle.loads(self._pipes[rank].recv_bytes()))
+        for _, error in answers:
+            if error is not None:
+                raise error
+        return [value for value, _ in answers]
+
+    def end(self) -> None:
+        """Ends all processes."""
+        for process in self._processes:
+            process.kill()
+            process.join()

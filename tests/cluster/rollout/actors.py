@@ -1,0 +1,55 @@
+"""An engine that does wrong what an engine can do wrong, in the place of the real one."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from rldsl.backends.cluster.rollout_actor import RolloutActor
+
+
+class Faulty(RolloutActor):
+    """Does its work until it is told what to do wrong: lose a bit of weights on their way (`reject`), end while it
+    loads (`die`), never answer a load (`sleep`), or answer what nobody could have sampled (`garble`)."""
+
+    wrong = ""
+
+    def misbehave(self, how):
+        self.wrong = how
+
+    def load(self, version, manifest, flat):
+        if self.wrong == "reject":
+            flat, self.wrong = np.array(flat), ""
+            flat[3] ^= 64
+        if self.wrong == "die":
+            os._exit(1)
+        if self.wrong == "sleep":
+            time.sleep(3600)
+        return super().load(version, manifest, flat)
+
+    def poll(self, seconds):
+        report = super().poll(seconds)
+        if self.wrong != "garble":
+            return report
+        return replace(report, finished=tuple((i + 1000, t) if t.group == 8 else (i, _spoilt(t))
+                                              for i, t in report.finished))
+
+
+def _spoilt(t):
+    """By its sibling."""
+    match t.sibling:
+        case 0:
+            return replace(t, tokens=(*t.tokens[:-1], 10**6))
+        case 1:
+            return replace(t, logps=(*t.logps[:-1], float("nan")))
+        case 2:
+            return replace(t, logps=(*t.logps[:-1], 0.5))
+        case 3:
+            return replace(t, prompt=(1, 2))
+        case 4:
+            return replace(t, finish="abort")
+        case _:
+            return replace(t, tokens=t.tokens[:-1], logps=t.logps[:-1], versions=t.versions[:-1], finish="length")

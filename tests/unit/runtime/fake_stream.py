@@ -1,0 +1,56 @@
+"""A streaming engine without a model or a thread: every poll writes one more letter of every response in flight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions, Trajectory
+
+Answer = Callable[[Request, int], str]
+
+
+@dataclass
+class FakeStream:
+    """`answer` gives a response's text, as for FakeEngine. What it was asked and told is remembered."""
+
+    answer: Answer
+    version: int = -1
+    flight: list[Request] = field(default_factory=list)
+    loads: list[int] = field(default_factory=list)
+    most: int = 0
+    pauses: int = 0
+    begun: list[tuple[int, int]] = field(default_factory=list)
+
+    def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
+        singles = [replace(r, siblings=1, first=r.first + s) for r in requests for s in range(r.siblings)]
+        self.begun += [(r.group, r.first) for r in singles if not r.prefix.tokens and batch >= 0]
+        self.flight += singles
+        self.most = max(self.most, len(self.flight)) if batch >= 0 else self.most
+
+    def poll(self, timeout: float) -> list[Trajectory]:
+        if not self.flight:
+            time.sleep(min(timeout, 0.001))
+        ended, going = [], []
+        for r in self.flight:
+            text, p = self.answer(r, r.first), r.prefix
+            at = len(p.tokens)
+            p = Prefix((*p.tokens, ord(text[at])), (*p.logps, -1.0), (*p.versions, self.version))
+            if len(p.tokens) == len(text):
+                ended.append(Trajectory(r.group, r.first, r.row, r.prompt, p.tokens, p.logps, p.versions, "stop", text))
+            else:
+                going.append(replace(r, prefix=p))
+        self.flight = going
+        return ended
+
+    def pause(self) -> list[Request]:
+        self.pauses += 1
+        found, self.flight = self.flight, []
+        return found
+
+    def load(self, version: int, weights: object) -> str:
+        assert not self.flight, "weights changed under responses in flight"
+        self.version = version
+        self.loads.append(version)
+        return str(weights)
