@@ -1,10 +1,10 @@
 """The expression algebra: the one place where a formula is written down.
 
 An expression lives at a *grain* (token, turn, step, segment, response, pair, ordinal, state, position, group, update);
-a coarser value is broadcast to a finer one. An ordinal is turn k of every sibling, a state the turns of a group that
-begin in one state of the environment, a position token t of every sibling. Reductions name the grain they reduce to.
-Nothing here computes: see `evaluate` (plain Python, float64), `render` (LaTeX, Unicode) and the torch evaluator of the
-backends.
+a coarser value is broadcast to a finer one. An ordinal is turn k of every sibling, a state the turns or steps of a
+group that begin in one state of the environment or with one text, a position token t of every sibling. Reductions name
+the grain they reduce to. Nothing here computes: see `evaluate` (plain Python, float64), `render` (LaTeX, Unicode) and
+the torch evaluator of the backends.
 """
 
 from __future__ import annotations

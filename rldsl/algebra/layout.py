@@ -74,7 +74,8 @@ def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int
     """The layout of responses with `lengths` action tokens, in `groups` (any labels, renumbered in order seen).
 
     `turns[i]`, `steps[i]` and `segments[i]` label each token of response i; `pairs[i]` the pair of response i.
-    `states[i]` labels the environment's state at each token; the state of a turn is that of its first token.
+    `states[i]` labels at each token the state that it is written in: the environment's, or the text so far where
+    responses share one; the state of a turn, or of a step, is that of its first token.
     """
     owner = [i for i, n in enumerate(lengths) for _ in range(n)]
     sizes = {TOKEN: len(owner), RESPONSE: len(lengths), UPDATE: 1}
@@ -88,20 +89,29 @@ def layout(lengths: Sequence[int], groups: Sequence[int], *, pairs: Sequence[int
             sizes[grain], maps[TOKEN, grain] = _renumber(keys)
             maps[grain, RESPONSE] = [i for i, _ in dict.fromkeys(keys)]
     if turns is not None:
-        _across_siblings(ORDINAL, [range(len(dict.fromkeys(row))) for row in turns], sizes, maps)
-    if turns is not None and states is not None:
-        first = [dict(reversed(list(zip(t, s, strict=True)))) for t, s in zip(turns, states, strict=True)]
-        begins = [[f[t] for t in dict.fromkeys(row)] for f, row in zip(first, turns, strict=True)]
-        _across_siblings(STATE, begins, sizes, maps)
+        _across_siblings(ORDINAL, {TURN: [range(len(dict.fromkeys(row))) for row in turns]}, sizes, maps)
+    if states is not None:
+        begun = {grain: _begins(labels, states) for grain, labels in ((TURN, turns), (STEP, steps))
+                 if labels is not None}
+        _across_siblings(STATE, begun, sizes, maps)
     return Layout(sizes, maps)
 
 
-def _across_siblings(grain: str, labels: Sequence[Sequence], sizes: dict[str, int],
+def _begins(units: Labels, states: Labels) -> list[list[int | str]]:
+    """For each response the state at the first token of each of its units."""
+    first = [dict(reversed(list(zip(u, s, strict=True)))) for u, s in zip(units, states, strict=True)]
+    return [[f[u] for u in dict.fromkeys(row)] for f, row in zip(first, units, strict=True)]
+
+
+def _across_siblings(grain: str, labels: dict[str, Sequence[Sequence]], sizes: dict[str, int],
                      maps: dict[tuple[str, str], list[int]]) -> None:
-    """A grain whose units are turns of one group with one label; `labels[i]` has one entry per turn of response i."""
-    keys = [(maps[RESPONSE, GROUP][i], label) for i, row in enumerate(labels) for label in row]
-    sizes[grain], maps[TURN, grain] = _renumber(keys)
-    maps[grain, GROUP] = [g for g, _ in dict.fromkeys(keys)]
+    """A grain whose units are turns, or steps, of one group with one label; `labels[fine][i]` has one entry for each of
+    them in response i."""
+    numbers: dict[tuple, int] = {}
+    for fine, rows in labels.items():
+        keys = [(maps[RESPONSE, GROUP][i], label) for i, row in enumerate(rows) for label in row]
+        maps[fine, grain] = [numbers.setdefault(key, len(numbers)) for key in keys]
+    sizes[grain], maps[grain, GROUP] = len(numbers), [group for group, _ in numbers]
 
 
 def _renumber(labels: Sequence) -> tuple[int, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expr import RESPONSE, Expr, Operand, discounted, following, ge, lift, total, where
+from .expr import RESPONSE, Expr, Operand, discounted, following, ge, lift, mean, total, where
 from .variables import TOKENS
 
 
@@ -44,3 +44,8 @@ def unit_gae(reward: Expr, value: Expr, gamma: Operand, decay: Operand, over: st
 def so_far(x: Expr) -> Expr:
     """The sum of x over the response's tokens up to and with this one."""
     return total(x, RESPONSE) - discounted(x, 1.0, RESPONSE) + x
+
+
+def outcome(reward: Expr, over: str) -> Expr:
+    """A response's reward at each of its units; grain `over`."""
+    return mean(reward * TOKENS, over)

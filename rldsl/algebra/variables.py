@@ -41,10 +41,18 @@ PROCESS = Var("rewards", TOKEN, r"p_t", "pₜ")
 """What the environment or a process judge gave for a turn or step, on that unit's last token; 0 elsewhere."""
 GREEDY_REWARD = Var("greedy_reward", RESPONSE, r"R^{\mathrm{greedy}}_i", "R[greedy]ᵢ")
 """The reward of the greedy response to the same prompt."""
+MC_VALUE = Var("mc_values", TOKEN, r"\hat V_t", "V̂ₜ")
+"""The mean reward of continuations sampled from where the token's step begins."""
+MC_SPREAD = Var("mc_spread", TOKEN, r"\hat\sigma_t", "σ̂ₜ")
+"""The standard deviation of these rewards."""
 QUALITY = Var("quality", RESPONSE, r"f_i", "fᵢ")
 """A grader's factor in (0, 1] for how good a passing response is; 0 where the grader gave none."""
 ERROR = Var("errors", TOKEN, r"e_t", "eₜ")
 """1 on tokens that a judge marked as wrong, else 0."""
+INVALID = Var("invalid", TOKEN, r"b_t", "bₜ")
+"""1 on the tokens of a tool call that could not be read, else 0."""
+SUCCEEDED = Var("succeeded", TOKEN, r"u_t", "uₜ")
+"""1 on the last token of a tool call that was executed with success, else 0."""
 AGENT = Var("agent", RESPONSE, r"a_i", "aᵢ")
 """Which agent, or role in a game, made the response: 0, 1, …"""
 CHOSEN = Var("chosen", RESPONSE, r"[i=y_w]", "[i=y_w]")

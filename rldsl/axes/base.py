@@ -363,3 +363,17 @@ class Optimizer(Choice):
     def slots(self) -> int:
         """Numbers that the optimizer keeps for each parameter, beside the parameter and its gradient."""
         return 0
+
+
+class Latency(Choice):
+    """How long a response takes from its first token to its last, tools and environment included; for simulations."""
+
+    axis = "latency"
+
+    def quantile(self, share: float) -> float:
+        """The seconds within which this share of the responses ends; 0 < share < 1."""
+        raise TypeError(f"{self.name} takes no time")
+
+    def mean(self) -> float:
+        """Mean seconds; infinite where the tail is that long."""
+        raise TypeError(f"{self.name} takes no time")

@@ -23,7 +23,8 @@ class Choice:
     `needs` and `gives` are sets of traits, or a property where they depend on the parameters; `decided_by` then
     names the parameter: {trait: parameter}. Diagnostics point at it. `state` is {name: value before the first batch}
     of the numbers that the choice carries from batch to batch, or a property; `next_state` says what becomes of them as
-    the batch begins, `state_after` of those that the batch's updates decide.
+    the batch begins, `state_after` of those that the batch's updates decide. `engine` says in words what a run needs
+    beside models and scorers.
     """
 
     axis: ClassVar[str] = ""
@@ -33,6 +34,7 @@ class Choice:
     gives: ClassVar[frozenset[Trait]] = frozenset()
     decided_by: ClassVar[Mapping[Trait, str]] = {}
     state: ClassVar[Mapping[str, float]] = {}
+    engine: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -222,6 +222,14 @@ def fill(state: State, target: int) -> tuple[Action, ...]:
     return (Action("launch", prompts=lacking),) if lacking > 0 else ()
 
 
+def keep_open(state: State, responses: int) -> tuple[Action, ...]:
+    """Launches as many groups as fit beside the open responses into `responses`, as far as there is room; one at least
+    where nothing is open."""
+    places = max((responses - state["open"]) // state["siblings"], int(state["open"] == 0))
+    lacking = min(places, room(state))
+    return (Action("launch", prompts=lacking),) if lacking > 0 else ()
+
+
 def push(state: State, interrupt: str, *, reset: bool = False) -> tuple[Action, ...]:
     """What brings the weights to the engines from here: at once where older versions go on being served, else once
     what is in flight has ended (`interrupt` "finish") or was paused ("abort")."""

@@ -11,17 +11,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rldsl.algebra.variables import KL_EXACT, LOGP_REF
+from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER
 from rldsl.axes.base import Optimizer
 from rldsl.axes.traits import VALUES
 
-from .facts import devices, giving, model_facts, reading, sampler
+from .facts import devices, facts_of, giving, model_facts, reading, sampler
 from .memory import FLOAT32, held
 from .recipe import Recipe
 from .shapes import Shape, shape
 
 HALF = 2
 """Bytes of a weight in an inference engine, and of a key or value."""
+INITIAL = "initial"
+"""The reference that is the policy itself before its first update."""
 GIBI = 2**30
 """Bytes; the GB in the name of a GPU are these."""
 
@@ -76,8 +78,17 @@ def _training(recipe: Recipe, s: Shape, ranks: int) -> Iterator[tuple[str, float
     yield "weights, gradients, optimizer", _trained(s, optim) / ranks
     if giving(recipe, VALUES):
         yield "the critic's", _trained(s, critic or optim) / ranks
-    if recipe.settings.model.reference == "initial" and reading(recipe, LOGP_REF.name, KL_EXACT.name):
-        yield "the reference's weights", HALF * s.parameters / ranks
+    for role, models, read in _frozen(recipe):
+        known = [x for m in models if (x := s if m == INITIAL else facts_of(recipe, m, shape))]
+        if known and reading(recipe, *read):
+            yield f"the {role}'s weights", HALF * sum(x.parameters for x in known) / ranks
+
+
+def _frozen(recipe: Recipe) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """(role, its models, the quantities that they are there for)."""
+    model = recipe.settings.model
+    yield "reference", (model.reference,), (LOGP_REF.name, KL_EXACT.name)
+    yield "teacher", model.teachers, (LOGP_TEACHER.name,)
 
 
 def _trained(s: Shape, optimizer: Optimizer | None) -> int:

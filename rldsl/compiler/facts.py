@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, get_args, get_origin
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Expr
-from rldsl.algebra.grain import variables
+from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import is_zero, simplify
-from rldsl.algebra.variables import LOGP_ROLLOUT
+from rldsl.algebra.variables import LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
 from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
+from rldsl.axes.structure import Beginning, Dividing
 from rldsl.axes.traits import PROXIMAL, Trait
 from rldsl.diagnostics import Span
 
@@ -56,6 +58,19 @@ def said(node: Node) -> str:
 def sampler(recipe: Recipe) -> Sampler:
     """What samples: the first element of the sampling axis."""
     return recipe.sampling[0].choice
+
+
+def divided(recipe: Recipe) -> frozenset[str]:
+    """The units that sampling divides responses into, beside those of every batch."""
+    stages = (n.choice.divides() for n in recipe.sampling[1:] if isinstance(n.choice, Dividing))
+    return sampler(recipe).divides().union(*stages)
+
+
+def units(recipe: Recipe, node: Node) -> frozenset[str]:
+    """The units that a choice's own formulas are over; those of the ratio are the ratio's."""
+    ratio = [] if node is recipe.ratio else written(recipe, recipe.ratio)
+    own, theirs = ({g for e in es for g in grains(e)} for es in (written(recipe, node), ratio))
+    return frozenset(own - theirs)
 
 
 # ── what could be written instead ────────────────────────────────────────────────────────────────────
@@ -136,6 +151,14 @@ def _names(expressions: Iterable[Expr]) -> frozenset[str]:
     return frozenset(v.name for e in expressions for v in variables(e))
 
 
+def taught(recipe: Recipe) -> list[Node]:
+    """The choices that a teacher is needed for: they read what it says of tokens, or let it begin responses."""
+    begun = [n for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy == "teacher"]
+    read = [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
+                                             for name in reads(recipe, n))]
+    return read + begun
+
+
 def accounted(recipe: Recipe) -> bool:
     """Whether the ratio or a correction looks at the probability that a token was really sampled with."""
     return any(LOGP_ROLLOUT.name in reads(recipe, n) for n in (recipe.ratio, *recipe.distribution))
@@ -172,8 +195,13 @@ def weighed(f: Feedback, weight: float = 1.0, span: Span | None = None) -> Itera
 def model_facts(recipe: Recipe, look: Callable[[str, Path], Found | None]) -> Found | None:
     """What `look` finds of the policy, seen from the project's root and from here; None where it finds nothing."""
     policy = recipe.settings.model.policy
+    return None if policy is None else facts_of(recipe, policy, look)
+
+
+def facts_of(recipe: Recipe, model: str, look: Callable[[str, Path], Found | None]) -> Found | None:
+    """The same of any model that the recipe names."""
     folders = (project_root(Path(recipe.file)), Path())
-    return next((x for f in folders if (x := look(policy, f))), None) if policy is not None else None
+    return next((x for f in folders if (x := look(model, f))), None)
 
 
 def devices(recipe: Recipe) -> int | None:

@@ -15,10 +15,12 @@ from rldsl.algebra import variables as q
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Expr
 from rldsl.algebra.grain import variables
+from rldsl.algebra.text import to_data
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
 from rldsl.axes.judging import Asked
 from rldsl.axes.several import SeveralAnswers
+from rldsl.axes.structure import Beginning, Dividing, Structured
 from rldsl.axes.traits import ROLLOUT_LOGPS
 
 from .facts import moves
@@ -59,6 +61,10 @@ MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.RE
         q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name,
         q.PRETRAIN.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
+COMPARED = (q.GREEDY_REWARD.name, q.MC_VALUE.name)
+"""What is read off the rewards of responses that are only scored, when advantages are taken."""
+POLICY_WEIGHTS = {"current": ROLLOUT_WEIGHTS, "teacher": TEACHER_WEIGHTS}
+"""The weights that write what responses begin with."""
 
 
 def build(recipe: Recipe, objective: Objective) -> Graph:
@@ -154,14 +160,38 @@ def _sample(recipe: Recipe) -> Node:
     options = {**_plain(dataclasses.asdict(sampler)), "siblings": sampler.siblings(), "greedy": sampler.greedy(),
                "draws": math.prod(n.choice.draws() for n in recipe.sampling[1:])}
     recorded = [name for name in RECORDED if name != q.LOGP_ROLLOUT.name or ROLLOUT_LOGPS in sampler.gives]
-    extra = sorted(sampler.provides() - {q.GREEDY_REWARD.name})
+    shape, begins = _shape(recipe), [n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning)]
+    if shape:
+        options["shape"] = shape
+    extra = sorted(sampler.provides() - set(COMPARED))
     stored = sampler.stored()
     if isinstance(sampler, SeveralAnswers):
         options["answers"] = {"number": sampler.m, "delimiter": sampler.delimiter}
     if stored is not None:
         options["stored"] = _plain(dataclasses.asdict(stored))
     engine, reads = ("control", (PROMPTS,)) if stored else ("rollout", (PROMPTS, ROLLOUT_WEIGHTS))
+    reads += tuple(dict.fromkeys(POLICY_WEIGHTS[b.policy] for b in begins))
     return Node("sample", "sample", reads, (TRAJECTORIES, *recorded, *extra), engine, options)
+
+
+def _shape(recipe: Recipe) -> dict[str, Any]:
+    """How responses share their beginnings, are cut and continued; empty where each is one answer to its prompt."""
+    sampler, stages = recipe.sampling[0].choice, [n.choice for n in recipe.sampling[1:]]
+    shape: dict[str, Any] = {}
+    if isinstance(sampler, Structured):
+        restart, branching = sampler.restart(), sampler.branching()
+        shape = {"started": sampler.started(), "continuations": sampler.continuations(),
+                 "forks": [dataclasses.asdict(fork) for fork in sampler.forks()]}
+        if branching is not None:
+            shape["branching"] = dataclasses.asdict(branching)
+        if restart is not None:
+            shape["restart"] = {"probes": restart.probes, "choose": to_data(restart.choose)}
+    cuts = [cut for s in stages if isinstance(s, Dividing) and (cut := s.cut()) is not None]
+    begins = [s.begin() for s in stages if isinstance(s, Beginning)]
+    for name, found in (("cut", cuts), ("begin", begins)):
+        if found:
+            shape[name] = dataclasses.asdict(found[0])
+    return {"siblings": sampler.siblings(), "started": sampler.siblings(), **shape} if shape else {}
 
 
 ASKS = {"reward": REWARD_WEIGHTS, "judge": JUDGE_WEIGHTS, "policy": WEIGHTS, "initial": REFERENCE_WEIGHTS}
@@ -225,15 +255,15 @@ def _collect(recipe: Recipe, objective: Objective) -> Iterator[Node]:
 def _advantage(objective: Objective) -> Node:
     target = (VALUE_TARGET,) if objective.value_target is not None else ()
     counted = (q.COUNTED.name,) if objective.counted is not None else ()
-    greedy = (q.GREEDY_REWARD.name,) if q.GREEDY_REWARD.name in objective.reads() else ()
-    written = (*greedy, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
+    compared = tuple(name for name in COMPARED if name in objective.reads())
+    written = (*compared, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name, CORRECTION, *counted, *target)
     return Node("advantage", "advantage", _advantage_reads(objective), written, "control")
 
 
 def _advantage_reads(o: Objective) -> tuple[str, ...]:
     own = names([o.reward, o.token_reward, o.advantage, o.value_target, o.correction, o.counted,
                  *(n.expr for n in (*o.leaves_first, *o.leaves_later)), *(c.next for c in o.state if not c.late)])
-    return _reads(own - {q.GREEDY_REWARD.name, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
+    return _reads(own - {*COMPARED, q.REWARD.name, q.TOKEN_REWARD.name, q.ADVANTAGE.name})
 
 
 def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node:

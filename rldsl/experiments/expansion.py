@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rldsl.backends.local.refusal import refuse
 from rldsl.compiler.compile import compile_recipe, with_seed
 from rldsl.compiler.plan import Plan, write_plan
 from rldsl.compiler.recipe import Recipe
@@ -125,12 +126,14 @@ class Compiled:
 
 
 def compiled(point: Point, recipe: Recipe | None, found: Sequence[Diagnostic]) -> Compiled:
-    """The point with its plan, or with what is wrong: what was found, what the rules say, what training lacks."""
+    """The point with its plan, or with what is wrong: what was found, what the rules say, what training lacks, and
+    what the backend refuses."""
     wrong, warnings, plan = list(found), [], None
     if recipe is not None:
         wrong += missing_for_run(recipe.settings, recipe.span)
         try:
             plan, warnings = compile_recipe(recipe)
+            refuse(recipe)
         except RecipeError as error:
             wrong += [d for d in error.diagnostics if d.severity == "error"]
     if wrong or plan is None:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rldsl.compiler.canonical import from_canonical
+from rldsl.compiler.recorded import lacking
 from rldsl.diagnostics import RecipeError, at
 from rldsl.diagnostics.suggest import did_you_mean
 from rldsl.runtime.journal import kept_events, read_journal
 from rldsl.runtime.metrics import BY_NAME, FAMILIES, HELD_OUT, STEP_SECONDS
 
+TASKS = f"{HELD_OUT.name.partition('/')[0]}/"
 TOKENS, ROWS, LENGTH, UPDATES = "tokens", "rows_computed", "responses/length", "updates"
 
 
@@ -56,16 +59,27 @@ def measure(folder: Path, metric: str) -> Measured:
 
 def measurable(metric: str, recipes: Iterable[Mapping[str, Any]]) -> None:
     """RecipeError RL410 where runs of these canonical recipes can never record the metric."""
-    family = metric.partition("/")[0]
-    if metric not in BY_NAME and family not in FAMILIES:
+    every = list(recipes)
+    own = dict.fromkeys(f"{TASKS}{t['task']}" for r in every for t in r["settings"]["evaluate"]["tasks"])
+    known = metric in BY_NAME or (metric in own if metric.startswith(TASKS) else metric.partition("/")[0] in FAMILIES)
+    if not known:
+        near = did_you_mean(metric, [*BY_NAME, *own])
         raise RecipeError([at("RL410", f"no run records a metric `{metric}`", None,
                               why="it is neither a standard metric nor of a family of them",
-                              fix=did_you_mean(metric, BY_NAME) or "docs/metrics.md lists what a run reports")])
-    if family == HELD_OUT.name.partition("/")[0] and not all(r["settings"]["evaluate"]["tasks"] for r in recipes):
-        raise RecipeError([at("RL410", f"the metric `{metric}` is never recorded: the recipe evaluates nothing", None,
-                              why="held-out scores come from the tasks of the `evaluate` block",
-                              fix="add evaluate { … }, or compare what training itself records: "
-                                  "--metric reward/mean")])
+                              fix=near or "docs/metrics.md lists what a run reports")])
+    missing = next((words for r in every if (words := _lacking(r, metric))), None)
+    if missing:
+        raise RecipeError([at("RL410", f"the metric `{metric}` is never recorded", None,
+                              why=f"what records it is {missing}, which the recipe does not have",
+                              fix="add that, or compare what training itself records: --metric reward/mean")])
+
+
+def _lacking(recipe: Mapping[str, Any], metric: str) -> str | None:
+    """What the recipe would need; nothing where it was made with another version, and its runs will tell."""
+    try:
+        return lacking(from_canonical(recipe), metric)
+    except RecipeError:
+        return None
 
 
 def recorded(metric: str, runs: Iterable[Measured]) -> None:

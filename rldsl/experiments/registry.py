@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rldsl.diagnostics import RecipeError, at
 from rldsl.runtime.folder import FINISHED, PLAN, status
+from rldsl.runtime.tracking import read_state
 
 RUNS = "runs"
+SHOWN = 4
+"""Names that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,23 @@ def read_entry(folder: Path) -> Entry | None:
         return Entry(folder, plan["name"], plan["recipe"], plan["fingerprints"], plan["seed"], stands, error)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def run_named(root: Path, name: str) -> Entry | None:
+    """The run whose folder's name, MLflow id or experiment is or begins with `name`; None where there is none.
+
+    RecipeError RL407 where several fit equally well.
+    """
+    every = list(entries(root))
+    known = [(e, (e.folder.name, read_state(e.folder).run_id or "", e.experiment)) for e in every]
+    same = [e for e, words in known if name in words]
+    fitting = same or [e for e, words in known if any(word.startswith(name) for word in words)]
+    if len(fitting) > 1:
+        shown = ", ".join(e.folder.name for e in fitting[:SHOWN]) + (" …" if len(fitting) > SHOWN else "")
+        raise RecipeError([at("RL407", f"{len(fitting)} runs are called `{name}`: {shown}", None,
+                              why="a run is named by its folder, its MLflow id or its experiment, or their beginnings",
+                              fix="write more of the name, or the whole folder")])
+    return fitting[0] if fitting else None
 
 
 def finished(root: Path) -> dict[str, Path]:

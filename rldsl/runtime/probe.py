@@ -23,7 +23,7 @@ from .settle import carry, merged, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
 
-MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("turns", "states"), STEP: ("steps",), SEGMENT: ("segments",)}
+MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("states",), STEP: ("steps",), SEGMENT: ("segments",)}
 """The labels that divide a batch into the units of a grain."""
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
-             "kl_exact", "squares", "rewards", "errors")
+             "kl_exact", "squares", "rewards", "errors", "mc_values", "invalid", "succeeded")
 LOGPS = tuple(name for name in PER_TOKEN if name.startswith("logp_"))
 ROUNDING = 1e-6
 """How far above 0 a log-prob may come by rounding."""
@@ -54,6 +54,9 @@ class Response(BaseModel):
     divergences: dict[str, list[float]] | None = None
     rewards: list[float] | None = None
     errors: list[int] | None = None
+    mc_values: list[float] | None = None
+    invalid: list[int] | None = None
+    succeeded: list[int] | None = None
     greedy_reward: float | None = None
     quality: float | None = None
     agent: int | None = None

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from rldsl.axes.types import Stored
 from rldsl.diagnostics import Diagnostic, RecipeError
 
+from .cutting import Decode
 from .stored import StoredError, stored_texts, trajectories
 from .trajectory import Request, Trajectory
 
@@ -40,7 +41,7 @@ class Prompts:
     """The problems of a source that fit; row i is problem `rows[i]` of the source.
 
     `stored` says where the responses are that the source holds, if any; `respond` gives a response's ids, end of
-    sequence included.
+    sequence included. `decode` gives the text of ids; only what cuts responses by their text asks for it.
     """
 
     source: Problems
@@ -49,6 +50,7 @@ class Prompts:
     dropped: int
     stored: Stored | None = None
     respond: Encode | None = None
+    decode: Decode | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

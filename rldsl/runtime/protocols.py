@@ -65,8 +65,11 @@ class RolloutEngine(Protocol):
     version: int
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
-               greedy: bool = False) -> list[Trajectory]:
-        """Trajectories in the order of requests, then siblings; draws depend on (seed, batch, group, sibling)."""
+               greedy: bool = False, policy: str = "current") -> list[Trajectory]:
+        """Trajectories in the order of requests, then siblings; draws depend on (seed, batch, group, sibling).
+
+        `policy` is "current" or "teacher", where the plan's sampling reads the teacher's weights.
+        """
 
 
 class StreamingRollout(Protocol):

@@ -14,11 +14,12 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
 from .control import Terms
+from .errors import RunError
 from .health import watching
 from .journal import Journal
 from .ledger import Ledger
 from .prompts import Prompts
-from .protocols import RolloutEngine, TrainEngine
+from .protocols import RolloutEngine, StreamingRollout, TrainEngine
 from .scoring import ScoreItem, ScoreResult
 from .traces import Tracing
 from .usage import Usage
@@ -75,6 +76,8 @@ class Run:
     texts of a second stream of data, as token ids; `detectors` watch the metrics, `tracing` says which responses are
     written down to be read, `usage` measures the machine. `push` brings the trainer's weights to engines of their own
     and gives the fingerprint; without it the trainer publishes.
+    A run with a `stream` is the event loop's. `recover` is asked after an error whether what died is there again, with
+    `progress` as it was at a checkpoint.
     """
 
     folder: Path
@@ -98,6 +101,8 @@ class Run:
     tracing: Tracing | None = None
     push: Callable[[], str] | None = None
     usage: Usage = field(default_factory=Usage)
+    stream: StreamingRollout | None = None
+    recover: Callable[[RunError], bool] | None = None
 
     @property
     def checkpoints(self) -> Path:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
+from itertools import islice
+from typing import Any
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, total
@@ -13,6 +17,7 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import (
     CHOSEN,
     CORRECT,
+    ENTROPY,
     LOGP,
     LOGP_REF,
     LOGP_ROLLOUT,
@@ -30,12 +35,14 @@ from rldsl.diagnostics import Diagnostic
 from .asking import Candidate, ask
 from .batch import Batch
 from .errors import RunError
+from .growth import cut_up, grow
 from .metrics import LENGTH, REWARD
 from .metrics import TRUNCATED as TRUNCATED_SHARE
 from .metrics import UNSCORED as UNSCORED_SHARE
 from .protocols import Cutting
 from .run import Run
 from .scoring import ScoreItem
+from .structure import Grown, Shape, State, Tools
 from .trajectory import Request, SamplingOptions, Trajectory
 from .work import FILTERED, RESPONSES, UNSCORED, Work
 
@@ -65,22 +72,60 @@ def sample(run: Run, work: Work, node: Node) -> None:
     if node.options.get("stored"):
         version = run.rollout.version
         found = [t for group, draw in work.draws.items() for t in run.data.responses(group, draw.row, version)]
+        grown = cut_up(node.options.get("shape", {}).get("cut"), found, run.data.decode)
+    elif "shape" in node.options:
+        grown = grow(Shape(**node.options["shape"]), requests, _tools(run, work, node))
     else:
-        found = run.rollout.sample(requests, sampling_options(node), batch=work.batch)
-        require_groups(requests, found)
-        require_finite_logps(found)
-    answered(run, work, found)
+        grown = Grown(_ask(run, work, node, requests))
+    answered(run, work, grown.rows, grown.labels)
+    if grown.states:
+        work.probes = Work(work.batch, trajectories=grown.continuations, table=table_of(run, grown.continuations),
+                           problems=work.problems, states=grown.states)
     if node.options["greedy"]:
         work.baseline = _greedy(run, work, node, requests)
 
 
-def answered(run: Run, work: Work, found: list[Trajectory]) -> None:
-    """Takes the responses to the prompts in `work.draws` in, and counts them."""
-    work.trajectories, work.table = found, table_of(run, found)
+def answered(run: Run, work: Work, found: list[Trajectory], labels: Mapping[str, Any] | None = None) -> None:
+    """Takes the responses to the prompts in `work.draws` in, divided by `labels`, and counts them."""
+    work.trajectories, work.table = found, table_of(run, found, labels)
     tokens = sum(len(t.tokens) for t in found)
     work.counts.update({RESPONSES: len(found), "groups/generated": len(work.draws), "tokens": tokens})
     work.tally.add(LENGTH.name, tokens, len(found))
     work.tally.add(TRUNCATED_SHARE.name, sum(t.truncated for t in found), len(found))
+
+
+def _ask(run: Run, work: Work, node: Node, requests: Sequence[Request], *, policy: str = "current",
+         max_tokens: int | None = None) -> list[Trajectory]:
+    """Checked answers in the order of requests, then siblings."""
+    options = sampling_options(node)
+    if max_tokens is not None:
+        options = replace(options, max_tokens=max_tokens)
+    of = {} if policy == "current" else {"policy": policy}
+    found = run.rollout.sample(requests, options, batch=work.batch, **of) if requests else []
+    require_groups(requests, found)
+    require_finite_logps(found)
+    return found
+
+
+def _tools(run: Run, work: Work, node: Node) -> Tools:
+    """What growing responses needs of this run."""
+    def judge(rows: Sequence[Trajectory]) -> list[float | None]:
+        judged = Work(work.batch, trajectories=list(rows), table=table_of(run, rows), problems=work.problems)
+        _add_scores(run, judged)
+        numbers = run.trainer.math.numbers(judged.table.columns[SCORES.name].data)
+        known = dict(zip(judged.table.rows, numbers, strict=True))
+        return [known.get(i) for i in range(len(rows))]
+
+    def entropy(rows: Sequence[Trajectory]) -> list[list[float]]:
+        cut = Cutting(None, balance=False, share_prompts=True)
+        found = run.trainer.logprobs("current", rows, [ENTROPY.name], cut)[ENTROPY.name] if rows else []
+        each = iter(run.trainer.math.numbers(found) if rows else ())
+        return [list(islice(each, len(t.tokens))) for t in rows]
+
+    def chance(state: State) -> float:
+        return random.Random(f"branch/{run.settings.seed}/{work.batch}/{state}").random()
+
+    return Tools(partial(_ask, run, work, node), judge, run.data.decode, entropy, chance)
 
 
 def _greedy(run: Run, work: Work, node: Node, requests: Sequence[Request]) -> Work:
@@ -93,13 +138,13 @@ def _greedy(run: Run, work: Work, node: Node, requests: Sequence[Request]) -> Wo
 
 def require_groups(requests: Sequence[Request], found: Sequence[Trajectory]) -> None:
     """RunError RL610 unless every request came back with its own siblings, prompt and number."""
-    wanted = {(r.group, s): r.prompt for r in requests for s in range(r.siblings)}
+    wanted = {(r.group, r.first + s): r.prompt for r in requests for s in range(r.siblings)}
     got = {(t.group, t.sibling): t.prompt for t in found}
     if got == wanted and len(found) == len(wanted):
         return
-    sizes = Counter(t.group for t in found)
-    wrong = [r for r in requests if sizes[r.group] != r.siblings]
-    says = (f"group {wrong[0].group} has {sizes[wrong[0].group]} responses where {wrong[0].siblings} were asked for"
+    sizes, asked = Counter(t.group for t in found), Counter(group for group, _ in wanted)
+    wrong = [group for group in asked if sizes[group] != asked[group]]
+    says = (f"group {wrong[0]} has {sizes[wrong[0]]} responses where {asked[wrong[0]]} were asked for"
             if wrong else "responses came back attached to other prompts or siblings")
     raise RunError(Diagnostic("RL610", says, why="group statistics over the wrong rows train on noise",
                               fix="this is a defect of the rollout engine; report it with the journal"))
@@ -116,17 +161,19 @@ def require_finite_logps(found: Sequence[Trajectory]) -> None:
             fix="the weights that sampled hold numbers that are not finite: start from a sound model"))
 
 
-def table_of(run: Run, found: Sequence[Trajectory]) -> Batch:
-    """The columns that sampling leaves behind; stored responses have a verdict where others have log-probs."""
+def table_of(run: Run, found: Sequence[Trajectory], labels: Mapping[str, Any] | None = None) -> Batch:
+    """The columns that sampling leaves behind, divided by `labels`; stored responses have a verdict where others have
+    log-probs."""
+    labels = labels or {}
     math, groups = run.trainer.math, [t.group for t in found]
     columns = {VERSION.name: Value(TOKEN, math.column([float(v) for t in found for v in t.versions])),
                TRUNCATED.name: Value(RESPONSE, math.column([float(t.truncated) for t in found])),
                TRAINER_VERSION.name: Value(UPDATE, math.column([float(run.rollout.version)]))}
     if any(t.verdict is None for t in found):
         columns[LOGP_ROLLOUT.name] = Value(TOKEN, math.column([x for t in found for x in t.logps]))
-        return Batch.of([len(t.tokens) for t in found], groups, columns, math)
+        return Batch.of([len(t.tokens) for t in found], groups, columns, math, **labels)
     columns[CHOSEN.name] = Value(RESPONSE, math.column([float(t.verdict) for t in found]))
-    return Batch.of([len(t.tokens) for t in found], groups, columns, math, pairs=groups)
+    return Batch.of([len(t.tokens) for t in found], groups, columns, math, pairs=groups, **labels)
 
 
 def score(run: Run, work: Work, node: Node) -> None:
@@ -137,12 +184,23 @@ def score(run: Run, work: Work, node: Node) -> None:
         _add_scores(run, work.baseline)
         compared = set(work.baseline.groups())
         work.table = work.table.select([i for i, g in enumerate(work.table.groups) if g in compared])
+    if work.probes is not None:
+        _add_scores(run, work.probes)
+        work.table = work.table.select(_with_values(work))
     scored = len(work.table.lengths)
     work.tally.add(UNSCORED_SHARE.name, rows - scored, rows)
     work.dropped(before, UNSCORED)
     for name, column in ((REWARD.name, SCORES.name), ("correct/mean", CORRECT.name)):
         if column in work.table.columns:
             work.tally.add(name, sum(run.trainer.math.numbers(work.table.columns[column].data)), scored)
+
+
+def _with_values(work: Work) -> list[int]:
+    """Positions of the responses each of whose states has a continuation with a score."""
+    probes = work.probes
+    scored = {state for i in probes.table.rows for state in probes.states[probes.trajectories[i].key]}
+    lost = {state[:2] for states in probes.states.values() for state in states if state not in scored}
+    return [i for i, t in enumerate(work.rows()) if t.key not in lost]
 
 
 def _add_scores(run: Run, work: Work) -> None:
@@ -234,10 +292,12 @@ def _count_dropped(work: Work, stays: Sequence[float]) -> None:
 
 
 def logprob(run: Run, work: Work, node: Node) -> None:
-    """Quantities under a named policy, computed by the trainer; also of greedy responses, where rewards read them."""
+    """Quantities under a named policy, computed by the trainer; also of what is only scored, where rewards read it."""
     _add_logprobs(run, work, node)
-    if work.baseline is not None and {v.name for v in variables(run.objective.reward)} & set(node.options["wants"]):
-        _add_logprobs(run, work.baseline, node)
+    read = {v.name for v in variables(run.objective.reward)} & set(node.options["wants"])
+    for other in (work.baseline, work.probes) if read else ():
+        if other is not None:
+            _add_logprobs(run, other, node)
 
 
 def _add_logprobs(run: Run, work: Work, node: Node) -> None:

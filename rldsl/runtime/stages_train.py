@@ -6,11 +6,12 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import ADVANTAGE, CORRECTION, REWARD, TOKEN_REWARD, WEIGHT
+from rldsl.algebra.variables import ADVANTAGE, CORRECTION, MC_VALUE, REWARD, TOKEN_REWARD, WEIGHT
 from rldsl.compiler.graph import PRETRAIN_TEXTS, VALUE_TARGET, Node
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
@@ -24,6 +25,7 @@ from .protocols import UpdateJob, UpdateOptions
 from .run import Run, Settings
 from .settle import carry, merged, settle, weigh, with_state
 from .stages_data import cutting
+from .structure import State, steps_of
 from .trajectory import Trajectory
 from .work import LEFT, RESPONSES, TRAINED, Work
 
@@ -40,6 +42,8 @@ def advantage(run: Run, work: Work, node: Node) -> None:
     table = with_state(run.objective, work.table, run.progress.carried)
     if work.baseline is not None:
         table = table.with_columns(greedy_reward=_greedy_reward(run, work.baseline, table))
+    if work.probes is not None:
+        table = table.with_columns(**{MC_VALUE.name: _continued_value(run, work, table)})
     settled = settle(run.objective, table)
     require_finite(settled.statistics, work, node.id)
     work.table, work.statistics = whole_pairs(run.objective, settled.batch), settled.statistics
@@ -69,6 +73,22 @@ def _greedy_reward(run: Run, baseline: Work, table: Batch) -> Value:
     rewards = table.math.numbers(compared.value(run.objective.reward, RESPONSE).data)
     of = dict(zip(compared.groups, rewards, strict=True))
     return Value(RESPONSE, table.math.column([of[g] for g in table.groups]))
+
+
+def _continued_value(run: Run, work: Work, table: Batch) -> Value:
+    """At each token the mean reward, shaping included, of the continuations from where its step begins."""
+    probes = work.probes
+    compared = with_state(run.objective, probes.table, run.progress.carried)
+    rewards = table.math.numbers(compared.value(run.objective.reward, RESPONSE).data)
+    found: dict[State, list[float]] = {}
+    for i, reward in zip(compared.rows, rewards, strict=True):
+        for state in probes.states[probes.trajectories[i].key]:
+            found.setdefault(state, []).append(reward)
+    numbers = []
+    for i, labels in zip(table.rows, steps_of(table.extra), strict=True):
+        values = [fmean(found[*work.trajectories[i].key, k]) for k in range(len(dict.fromkeys(labels)))]
+        numbers += [values[k] for k in labels]
+    return Value(TOKEN, table.math.column(numbers))
 
 
 def require_finite(batch: Batch, work: Work, stage: str) -> None:

@@ -30,10 +30,11 @@ def page(run: str, batch: int, traces: Sequence[Trace], says: Sequence[str] = ()
     most = max((abs(p.advantage) for t in traces for p in t.pieces), default=0.0)
     title = escape(f"{run}, batch {batch}")
     notes = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in says)
-    legend = (f"<p class='small'>{len(traces)} responses, from the highest mean advantage to the lowest. "
-              f"<span style='{_colour(1.0, 1.0)}'>A = +{most:.3g}</span> <span style='{_colour(-1.0, 1.0)}'>A = "
-              f"−{most:.3g}</span>, paler towards 0; <span class='masked'>struck out</span>: masked by the "
-              "distribution. Point at a token for its numbers.</p>")
+    scale = (f"<span style='{_colour(1.0, 1.0)}'>A = +{most:.3g}</span> <span style='{_colour(-1.0, 1.0)}'>A = "
+             f"−{most:.3g}</span>, paler towards 0" if most else "All advantages are 0")
+    legend = (f"<p class='small'>{len(traces)} responses, from the highest mean advantage to the lowest. {scale}; "
+              "<span class='masked'>struck out</span>: masked by the distribution. Point at a token for its "
+              "numbers.</p>")
     body = "".join(_article(t, most) for t in traces)
     return (f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
             f"<meta name='viewport' content='width=device-width, initial-scale=1'><style>{STYLE}</style></head>"

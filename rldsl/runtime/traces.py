@@ -93,7 +93,8 @@ def label(column: str) -> str:
 
 def _parts(batch: Batch) -> list[str]:
     sources = [name for name in batch.columns if name.startswith(SCORE)]
-    return [*sources, *(name for name in (SCORES.name, REWARD.name) if name in batch.columns)]
+    sums = (SCORES.name, REWARD.name) if len(sources) > 1 else (REWARD.name,)
+    return [*sources, *(name for name in sums if name in batch.columns)]
 
 
 def _per_response(batch: Batch, name: str) -> list[list[float]]:

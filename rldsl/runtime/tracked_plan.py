@@ -1,9 +1,11 @@
-"""The plan that a tracked run was made from, fetched from its MLflow server."""
+"""A tracked run and the plan that it was made from, fetched from its MLflow server."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from rldsl.compiler.plan import Plan, read_plan
@@ -15,8 +17,17 @@ ENVIRONMENT = {"GIT_PYTHON_REFRESH": "quiet", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_
 """MLflow otherwise warns where there is no git, draws bars, and tries for minutes what does not answer."""
 
 
-def tracked_plan(run: str, uri: str) -> Plan:
-    """The plan of the MLflow run with id `run` at a tracking URI.
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run as its tracker has it: the latest value of each metric."""
+
+    plan: Plan
+    status: str
+    metrics: Mapping[str, float]
+
+
+def tracked_run(run: str, uri: str) -> TrackedRun:
+    """The MLflow run with id `run` at a tracking URI.
 
     Raises: RecipeError (RL407) where the server, the run or its plan cannot be read.
     """
@@ -29,10 +40,11 @@ def tracked_plan(run: str, uri: str) -> Plan:
         raise _unreadable(run, uri, "there is no such file")  # MLflow would make an empty one
     with tempfile.TemporaryDirectory() as folder:
         try:
-            file = MlflowClient(uri).download_artifacts(run, PLAN, folder)
+            client = MlflowClient(uri)
+            found, file = client.get_run(run), client.download_artifacts(run, PLAN, folder)
         except (MlflowException, OSError) as error:
             raise _unreadable(run, uri, str(error).splitlines()[0]) from error
-        return read_plan(Path(file))
+        return TrackedRun(read_plan(Path(file)), found.info.status, found.data.metrics)
 
 
 def _unreadable(run: str, uri: str, what: str) -> RecipeError:

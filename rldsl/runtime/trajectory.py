@@ -76,6 +76,11 @@ class Trajectory:
                              f"{len(self.logps)} log-probs, {len(self.versions)} versions")
 
     @property
+    def key(self) -> tuple[int, int]:
+        """Its group and sibling: one response of a run."""
+        return self.group, self.sibling
+
+    @property
     def truncated(self) -> bool:
         """Whether a limit ended it."""
         return self.finish == "length"

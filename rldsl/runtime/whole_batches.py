@@ -29,6 +29,8 @@ def _needs(run: Run) -> Iterator[str]:
     options = run.graph.of("sample")[0].options
     if options.get("stored"):
         yield "the responses are stored, nothing is sampled"
+    if "shape" in options:
+        yield "responses are cut into steps, or share their beginnings"
     if options["greedy"]:
         yield "each prompt is answered once more, greedily"
     if options["draws"] != 1:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from .batch import Batch, join
 from .ledger import Draw
 from .prompts import Problem
+from .structure import Key, State
 from .tally import Tally
 from .trajectory import Trajectory
 
@@ -29,8 +30,9 @@ class Work:
 
     `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
     table that advantages were taken over. `judged` holds what models said of each response of the table, by the label
-    of the score, until it is scored. `baseline` holds the greedy responses that rewards are compared with, where there
-    are any. Keys of `draws`, `problems` and `fates` are group numbers.
+    of the score, until it is scored. `baseline` holds the greedy responses that rewards are compared with, and `probes`
+    continuations that are only scored, where there are any; `states` says what each of these continues. Keys of
+    `draws`, `problems` and `fates` are group numbers.
     """
 
     batch: int
@@ -40,6 +42,8 @@ class Work:
     statistics: Batch | None = None
     baseline: Work | None = None
     judged: dict[str, list[float | None]] = field(default_factory=dict)
+    probes: Work | None = None
+    states: dict[Key, tuple[State, ...]] = field(default_factory=dict)
     draws: dict[int, Draw] = field(default_factory=dict)
     problems: dict[int, Problem] = field(default_factory=dict)
     fates: dict[int, str] = field(default_factory=dict)
@@ -80,6 +84,10 @@ class Work:
         if other.baseline is not None:
             self.baseline = self.baseline or Work(self.batch)
             self.baseline.include(other.baseline)
+        if other.probes is not None:
+            self.probes = self.probes or Work(self.batch)
+            self.probes.include(other.probes)
+        self.states |= other.states
         self.draws |= other.draws
         self.problems |= other.problems
         self.fates |= other.fates

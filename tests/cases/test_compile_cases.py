@@ -7,13 +7,17 @@ import math
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from rldsl.compiler import arithmetic
 from rldsl.compiler.check import check
 from rldsl.compiler.compile import compile_recipe
+from rldsl.compiler.device_memory import phases
+from rldsl.compiler.explain import explain
 from rldsl.compiler.resolve import resolve
+from rldsl.compiler.shapes import shape
 from rldsl.diagnostics import RecipeError
 from tests.probing import probe_of, row
 
@@ -193,3 +197,67 @@ def test_c092_no_top_k_is_written_none(compiled):
         assert found.severity == "error" and "none" in found.fix
     assert compiled("sampling = group(8, max_tokens: 4, top_k: none)") == {}
     assert "RL209" in compiled(sets=("sampling.top_k=-1",))
+
+
+MOE = ('model { policy: "Qwen/Qwen3-30B-A3B", dtype: bf16 }', "distribution = tis(2.0)",
+       "cluster { nodes: 4, gpus_per_node: 8 }")
+
+
+def test_c058_routes_that_differ_between_two_engines_are_warned_of(compiled):
+    found = compiled(*MOE)["RL504"]
+    assert found.severity == "warning" and "128 experts" in found.message and "`ratio.token`" in found.message
+    assert "RL504" not in compiled(*MOE[:1], *MOE[2:], "ratio = sequence(current / old)", "gate = clip(3e-4)",
+                                   "reduction = sequence_mean", "distribution = tis(2.0, grain: geometric)")
+    assert "RL504" not in compiled('model { policy: "Qwen/Qwen3-8B" }', *MOE[1:])
+    assert "RL504" not in compiled(MOE[0])
+
+
+SEVEN = 'model { policy: "Qwen/Qwen2.5-7B", dtype: bf16, max_prompt: 1000 }'
+
+
+def test_c032_phases_of_shared_devices_follow_one_another(compiled, recipe):
+    """Engine and trainer hold weights at the hand-over, and then no cache: their sum is never on the device."""
+    shared = (SEVEN, "sampling = group(8, max_tokens: 31k)", "distribution = tis(2.0)")
+    cluster = 'cluster { nodes: 1, gpus_per_node: 8, gpu: "%s" }'
+    found = {p.name: p for p in phases(recipe(*shared, cluster % "A100-40GB"))}
+    assert set(found["handing over the weights"].parts) == {"the trainer's weights", "the engine's weights"}
+    assert set(found["sampling"].parts) == {"weights", "keys and values of one response"}
+    assert compiled(*shared, cluster % "A100-40GB") == {}
+    too_small = compiled(*shared, cluster % "T4-15GB")["RL403"]
+    assert too_small.severity == "error" and "(too much)" in too_small.why and too_small.why.count(" = ") == 3
+    peak = max(p.total for p in found.values()) / 2**30
+    full = compiled(*shared, cluster % f"made-{peak / 0.97:.2f}GB")["RL403"]
+    assert full.severity == "warning" and "97%" in full.message
+    assert compiled(*shared, cluster % f"made-{peak / 0.9:.2f}GB") == {}
+
+
+def test_c032_frozen_models_have_their_weights_too(recipe):
+    def training(*more):
+        lines = (SEVEN, "cluster { nodes: 1, gpus_per_node: 8 }", *more)
+        return next(p for p in phases(recipe(*lines)) if p.name == "training").parts
+
+    alone = training()
+    held = training("gate = clip(0.2) + kl(0.1)", 'model.reference = "Qwen/Qwen2.5-14B"')
+    taught = training("advantage = teacher", "sampling = student(max_tokens: 6)",
+                      'model.teachers = ["Qwen/Qwen3-32B"]')
+    assert set(held) - set(alone) == {"the reference's weights"}
+    assert set(taught) - set(alone) == {"the teacher's weights"}
+    assert held["the reference's weights"] == pytest.approx(2 * shape("Qwen/Qwen2.5-14B", Path()).parameters / 8)
+
+
+def test_c077_sleeping_engines_are_counted_in_the_hosts_memory(compiled):
+    lines = (SEVEN, "distribution = tis(2.0)", "cluster { nodes: 1, gpus_per_node: 16, host_memory: %s }")
+    found = compiled(*lines[:2], lines[2] % "128GB")["RL404"]
+    assert found.severity == "error" and "244 GB" in found.message and "128 GB" in found.message
+    assert any("16 engines on 16 GPUs" in label.text for label in found.labels)
+    assert compiled(*lines[:2], lines[2] % "256GB") == {}
+    assert compiled(*lines[:2], "system = sync on disaggregated(rollout: 8, train: 8)", lines[2] % "128GB") == {}
+
+
+def test_c091_every_log_prob_says_whose_it_is_and_what_is_compared(recipe):
+    """A decoupled recipe: older weights sample, the batch's start is the anchor, the newest weights learn."""
+    e = explain(recipe("distribution = tis(2.0)", LAGGED, "optim.updates_per_batch = 2"))
+    roles = {q.name: (q.role.partition(":")[0], q.versions) for q in e.quantities}
+    assert roles == {"logp_rollout": ("behaviour", "v−1 … v"), "logp_old": ("proximal", "v"),
+                     "logp_current": ("current", "v, then after each of 2 updates")}
+    assert dict(e.pairs) == {"ratio": "current / old", "correction": "old / rollout"}

@@ -61,7 +61,7 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 def in_objective(axis: str, name: str) -> bool:
     """Whether a choice shows in the objective: schedules, placements, optimizers and detectors do not."""
-    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, Support, Detector)
+    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency, Support, Detector)
     return not issubclass(discover.find(axis, name), apart)
 
 
@@ -87,6 +87,9 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
                     "kl_exact": [draw.random() for _ in range(n)], "squares": [draw.random() for _ in range(n)],
                     "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
+                    "mc_values": [draw.random() for _ in range(n)],
+                    "invalid": [int(draw.random() < 0.3) for _ in range(n)],
+                    "succeeded": [int(draw.random() < 0.3) for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
                     "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,
                     "mismatched": draw.uniform(-1, 1), "logp_pretrain": -2.5, "turns": [t // 2 for t in range(n)],

@@ -50,6 +50,8 @@ def test_worked_examples_hold(axis, name, example):
     assert not choice.check() and example.expect
     if isinstance(choice, base.Source) and not isinstance(choice, ModelSource):
         found = {"scores": [_score(choice.scorer(), r) for r in example.batch]}
+    elif isinstance(choice, base.Latency):
+        found = {"seconds": [choice.mean() if "mean" in at else choice.quantile(at["share"]) for at in example.batch]}
     elif isinstance(choice, base.Schedule):
         found = {"actions": _actions(choice, example.batch)}
     elif isinstance(choice, Detector):

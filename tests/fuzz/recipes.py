@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from random import Random
 
@@ -25,6 +26,9 @@ SAMPLED = {"max_tokens": "4"}
 BY_EXAMPLE = 0.4
 """How often a choice takes the parameters of one of its own examples."""
 MISSPELT = 0.01
+INSIDE_TURNS = re.compile(r"\b(turn|turn_\w+|gigpo)\b")
+INSIDE_STEPS = re.compile(r"\b(step|step_gae|tree|tree_\w+|vine|shared_mean|replay_prefix)\b")
+CUT = re.compile(r"\b(steps|turns)\(")
 FEW = (0, 0, 0, 1, 1, 2)
 """How many stages or terms are added."""
 
@@ -35,6 +39,7 @@ def recipe_text(seed: int) -> str:
     axes = dict(SOUND)
     for axis in draw.sample(discover.AXES, draw.choice((1, 1, 1, 1, 2, 2, 3, 4, 6, 8))):
         axes[axis] = AXES[axis](draw)
+    _complete(draw, axes)
     if draw.random() < MISSPELT:
         axes["gate"] = axes["gate"][1:]
     lines = [f"  {axis} = {text}" for axis, text in axes.items()] + [f"  {line}" for line in _blocks(draw, axes)]
@@ -94,6 +99,16 @@ AXES = {
     "system": lambda draw: draw.choice(("sync on colocated", f"{one(draw, 'system', base.Schedule)} on "
                                         f"{one(draw, 'system', base.Placement)}")),
 }
+
+
+def _complete(draw: Random, axes: dict[str, str]) -> None:
+    """Mostly what looks inside a response gets something to look into, and an environment a word on its failures."""
+    text = " ".join(axes.values())
+    inside = "turn" if INSIDE_TURNS.search(text) else "step" if INSIDE_STEPS.search(text) else None
+    if inside and draw.random() < 0.8 and not CUT.search(axes["sampling"]):
+        axes["sampling"] += f" | steps(every: {draw.choice((1, 2))}, unit: {inside})"
+    if "turns(" in axes["sampling"] and draw.random() < 0.8:
+        axes["feedback"] += " + mask_infra_failures"
 
 
 # ── blocks and layers ────────────────────────────────────────────────────────────────────────────────

@@ -10,13 +10,13 @@ from __future__ import annotations
 from rldsl.algebra.expr import TURN, Expr, mean, ratio_of
 from rldsl.axes.base import Ratio, log_ratio
 from rldsl.axes.choice import Example, tokens
-from rldsl.axes.traits import RATIO
+from rldsl.axes.traits import PART_SCALE, RATIO
 from rldsl.axes.types import Policies
 
 
 class Turn(Ratio):
     positional = 1
-    gives = {RATIO}
+    gives = {RATIO, PART_SCALE}
     pair: Policies  # the two policies: current / old or current / rollout
 
     def ratio(self) -> Expr:

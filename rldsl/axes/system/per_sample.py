@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, busy, gathered, go_on, room, train
+from rldsl.axes.control import Action, Event, Schedule, State, busy, gathered, go_on, keep_open, train
 from rldsl.axes.traits import CUTS, FIRST_COME
 from rldsl.axes.types import Responses
 
@@ -42,12 +42,7 @@ class PerSample(Schedule):
             return state, ()
         if gathered(state):
             return state, (Action("pause"),)
-        return state, (*go_on(state), *self._launch(state))
-
-    def _launch(self, state: State) -> tuple[Action, ...]:
-        places = (self.in_flight - state["open"]) // state["siblings"]
-        groups = min(max(places, int(state["open"] == 0)), room(state))
-        return (Action("launch", prompts=groups),) if groups > 0 else ()
+        return state, (*go_on(state), *keep_open(state, self.in_flight))
 
 
 START = {"kind": "start", "prompts": 1, "siblings": 2, "batches": 9}

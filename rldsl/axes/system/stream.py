@@ -1,6 +1,7 @@
 """Sample without a break: the trainer starts at every full batch, and gets its weights out every so many updates.
 
-`data.prompts` prompts are kept in flight: one that is complete is replaced at once, also while the trainer works.
+As many responses as a batch has are kept in flight: where a group's worth has ended, the next prompt is launched, also
+while the trainer works.
 Differs from `one_step_off`: a batch is whatever is complete first, so nothing waits for the slowest response and
 nothing bounds the age of the data; `admit` and `max_lag` do.
 Exact: weights are sent between batches, at the first one by whose end `push_every` updates have gathered.
@@ -14,7 +15,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, gathered, go_on, performed, push, train
+from rldsl.axes.control import Action, Event, Schedule, State, busy, gathered, go_on, keep_open, performed, push, train
 from rldsl.axes.traits import CUTS, FIRST_COME, Trait
 from rldsl.axes.types import Updates
 
@@ -55,7 +56,7 @@ class Stream(Schedule):
             return state, ()
         handed = (train(state, state["ready"][:state["prompts"]]),) if not busy(state) and gathered(state) else ()
         after = performed(state, handed[0]) if handed else state
-        return state, (*go_on(state), *handed, *fill(after, after["prompts"] + len(after["ready"])))
+        return state, (*go_on(state), *handed, *keep_open(after, after["prompts"] * after["siblings"]))
 
 
 START = {"kind": "start", "prompts": 1, "siblings": 1, "batches": 9}
@@ -63,10 +64,10 @@ DONE = [START, {"kind": "finished"}, {"kind": "ready"}, {"kind": "updated", "upd
 EXAMPLES = [Example("sampling goes on while the trainer works; a push stops what is in flight for its time",
                     {"push_every": 1},
                     [*DONE, {"kind": "paused"}, {"kind": "published"}],
-                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], ["pause"], ["publish"], ["resume"]]}),
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["pause"], ["publish"], ["resume"]]}),
             Example("with `interrupt: finish` the push waits for what is in flight",
                     {"push_every": 1, "interrupt": "finish"}, [*DONE, {"kind": "finished", "group": 1}],
-                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], [], ["publish"]]}),
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], [], ["publish"]]}),
             Example("engines that serve two versions need no pause", {"push_every": 1},
                     [{**START, "versions": 2}, *DONE[1:]],
-                    {"actions": [["launch 1"], [], ["train 0: 0", "launch 1"], ["publish", ]]})]
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["publish"]]})]

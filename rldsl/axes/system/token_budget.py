@@ -1,7 +1,8 @@
 """End a round at a number of generated tokens, train what is whole, take up the rest in the next round.
 
-`data.prompts` prompts are kept in flight: one that is complete is replaced at once. A round ends when the responses
-that ended in it have the budget of tokens and one prompt at least is whole.
+As many responses as `data.prompts` prompts have are kept in flight: where a group's worth has ended, the next prompt
+is launched. A round ends when the responses that ended in it have the budget of tokens and one prompt at least is
+whole.
 Differs from `partial`: the work of a round is fixed in tokens, not in responses, so a round of short answers trains
 more prompts.
 Exact: the source bounds a round by a budget Φ of tokens over all engines; counting a response when it ends, and
@@ -14,7 +15,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, go_on, settled, train
+from rldsl.axes.control import Action, Event, Schedule, State, busy, go_on, keep_open, settled, train
 from rldsl.axes.traits import CUTS, FIRST_COME
 from rldsl.axes.types import Tokens
 
@@ -51,17 +52,20 @@ class TokenBudget(Schedule):
             return state, ()
         if self._over(state):
             return state, (Action("pause"),)
-        return state, (*go_on(state), *fill(state, state["prompts"] + len(state["ready"])))
+        return state, (*go_on(state), *self._launch(state))
+
+    def _launch(self, state: State) -> tuple[Action, ...]:
+        return keep_open(state, state["prompts"] * state["siblings"])
 
     def _over(self, state: State) -> bool:
-        drained = settled(state) and not fill(state, state["prompts"] + len(state["ready"]))
+        drained = settled(state) and not self._launch(state)
         return ((state["spent"] >= self.tokens or drained) and bool(state["ready"])) or (state["exhausted"] and drained)
 
 
 START = {"kind": "start", "prompts": 2, "siblings": 1, "batches": 9}
-EXAMPLES = [Example("a prompt that is complete is replaced until the round has 100 tokens", {"tokens": 100},
+EXAMPLES = [Example("what ends is replaced until the round has 100 tokens", {"tokens": 100},
                     [START, {"kind": "finished", "tokens": 60}, {"kind": "ready"},
                      {"kind": "finished", "group": 2, "tokens": 50}, {"kind": "ready", "group": 2}, {"kind": "paused"},
                      {"kind": "updated"}, {"kind": "published"}],
-                    {"actions": [["launch 2"], [], ["launch 1"], ["pause"], [], ["train 0: 0 2"], ["publish"],
+                    {"actions": [["launch 2"], ["launch 1"], [], ["pause"], [], ["train 0: 0 2"], ["publish"],
                                  ["resume", "launch 1"]]})]

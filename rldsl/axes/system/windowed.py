@@ -1,31 +1,33 @@
 """Take what is complete only from a window at the head of the queue, in any order inside it, never from beyond it.
 
-The queue is the prompts in the order of launch; its head T_i is the first that no batch has taken. A batch may take
-complete prompts from T_i to T_{i+W−1}: those beyond wait until the head is taken, however early they were complete.
-W is `width` of `data.prompts`, at least one. As many prompts as a batch has are kept between launch and taking.
+The queue is the N prompts that were launched and that no batch has taken, in the order of launch; N is `queue` batches
+of them. A batch may take complete prompts from the head T_i to T_{i+W−1}, W = width·N and at least one: those beyond
+wait until the head is taken, however early they were complete.
 Differs from `stream`: slow prompts cannot be overtaken for ever, so batches keep the mix of lengths, and no data is
-more than 3 batches old.
-Exact: the source's queue is of trajectories; training prompts whole makes it a queue of prompts. The bound is ours. Of
-N prompts a batch, at most N − 1 launched before a prompt and W − 1 ≤ N − 1 after it are taken first. If it is launched
-when batch m is complete and waits for the trainer, the weights are of m − 1 batches at least and it is in batch m + 2
-at the latest; if while batch m is being taken, they are of m − 1 and it is in m + 2.
+more than 1 + queue + ⌈width·queue⌉ batches old.
+Exact: the source's queue is of trajectories; training prompts whole makes it a queue of prompts. The bound is ours. A
+prompt is launched when batch m is complete and waits for the trainer, or while batch m is being taken; either way its
+weights are of m − 1 batches at least. At most N − 1 prompts before it and W − 1 after it are taken first, so that it is
+in batch m + queue + ⌈width·queue⌉ at the latest.
 Source: MiniMax Forge (arXiv:2605.26494), windowed FIFO, W = 0.3·N.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from rldsl.axes.choice import Example
 from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, go_on, performed, push, settled, train
 from rldsl.axes.traits import CUTS, Trait
-from rldsl.axes.types import OpenFraction
+from rldsl.axes.types import Batches, OpenFraction
 
 
 class Windowed(Schedule):
     positional = 1
     decided_by = {CUTS: "interrupt"}
-    width: OpenFraction = 0.3  # the window's length, as a share of a batch
+    width: OpenFraction = 0.3  # the window's length, as a share of the queue
+    queue: Batches = 1  # the queue's length
     interrupt: Literal["abort", "finish"] = "abort"  # what a push does to responses in flight: stop them, or wait
     resume: Literal["reprefill", "keep_state"] = "reprefill"  # what a stopped response goes on from
 
@@ -47,7 +49,7 @@ class Windowed(Schedule):
         return self.cuts() and self.resume == "keep_state"
 
     def lag(self) -> int:
-        return 3
+        return 1 + self.queue + math.ceil(self.width * self.queue)
 
     def initial(self) -> State:
         return {"head": 0, "passed": [], "waiting": [], "taken": []}
@@ -63,7 +65,7 @@ class Windowed(Schedule):
             handed = (train(state, state["taken"]),)
             state = self._take({**state, "taken": []})
         after = performed(state, handed[0]) if handed else state
-        return state, (*go_on(state), *handed, *fill(after, after["prompts"] + len(after["taken"])))
+        return state, (*go_on(state), *handed, *fill(after, self.queue * after["prompts"] + len(after["taken"])))
 
     def _complete(self, state: State) -> bool:
         return len(state["taken"]) == state["prompts"] or (state["exhausted"] and settled(state))
@@ -80,7 +82,7 @@ class Windowed(Schedule):
 
     def _take(self, state: State) -> State:
         """Takes what may be taken, the head's side first, until the batch is complete."""
-        width = max(1, int(self.width * state["prompts"]))
+        width = max(1, int(self.width * self.queue * state["prompts"]))
         while state["waiting"] and len(state["taken"]) < state["prompts"]:
             group, *others = state["waiting"]
             if group >= state["head"] + width:
@@ -106,4 +108,5 @@ EXAMPLES = [Example("a window of one is strict order: prompt 1 waits for prompt 
                     [START, {"kind": "finished", "group": 1}, {"kind": "ready", "group": 1},
                      {"kind": "finished", "group": 2}, {"kind": "ready", "group": 2}, {"kind": "finished"},
                      {"kind": "ready", "group": 0}],
-                    {"actions": [["launch 2"], [], ["launch 1"], [], [], [], ["train 0: 1 0", "launch 2"]]})]
+                    {"actions": [["launch 2"], [], ["launch 1"], [], [], [], ["train 0: 1 0", "launch 2"]]}),
+            Example("a queue of two batches", {"width": 0.5, "queue": 2}, [START], {"actions": [["launch 4"]]})]

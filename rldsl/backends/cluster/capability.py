@@ -6,6 +6,7 @@ from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.variables import PRETRAIN, SQUARES
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.judging import ModelSource
+from rldsl.axes.structure import Beginning
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
 
@@ -20,8 +21,13 @@ def lacks(recipe: Recipe) -> list[str]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
-    if recipe.schedule.choice.overlaps():
-        found.append(f"`{recipe.schedule.choice.name}` samples while it trains")
+    if recipe.schedule.choice.keeps_state():
+        found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
+    if recipe.placement.choice.serves() > 1:
+        found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
+    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
+    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
+              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
     model, optim = recipe.settings.model, recipe.settings.optim
     asking = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)]
     if asking:

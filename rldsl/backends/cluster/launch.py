@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
+from rldsl.backends.local.device import device_use
 from rldsl.backends.local.launch import (
     alone,
     pin_machine,
@@ -18,7 +20,6 @@ from rldsl.backends.local.launch import (
     tell_dropped,
     tracing,
 )
-from rldsl.backends.local.model import Policy
 from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -26,20 +27,26 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.control import terms
+from rldsl.runtime.errors import RunError
 from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
-from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run
+from rldsl.runtime.usage import Usage
 
 from .capability import lacks
 from .engine_process import spawner
-from .model_folder import Source, require_cpu_heads, source
-from .placement import ROLLOUT, Reserved, Role, reserve, roles
+from .model_folder import Source, Start, require_cpu_heads, source
+from .placement import ROLLOUT, Role, reserve, roles
+from .rank import RankSpec
 from .ray_session import ray_session
 from .rollouts import Rollouts
 from .streams import EngineSpec
+from .trainer import ClusterTrainer
+from .training import frozen, rank_spec, start_trainer
 
+RESTARTS = 3
+"""Times that the ranks are started again in one session."""
 MODEL = "model"
 """The run's own model folder, where the recipe's model is none or is trained before the run."""
 
@@ -51,15 +58,17 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
     As `rldsl.backends.local.launch.open_run`; besides, RunError RL606 where the cluster cannot hold the processes.
     """
-    recipe = from_canonical(plan.recipe)
+    recipe, folder = from_canonical(plan.recipe), folder.resolve()
     refuse(recipe)
     pin_machine(folder, plan)
     observe("doing", {"node": "load the model", "batch": 0})
-    found = source(recipe.settings.model.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
-                   _warm(recipe, root))
-    wanted = roles(recipe)
+    settings, wanted = recipe.settings.model, roles(recipe)
+    found = source(settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
+                   _warm(recipe, root, settings.warm_start))
     if not any(role.gpus for role in wanted):
-        require_cpu_heads(recipe.settings.model.policy, found)
+        require_cpu_heads(settings.policy, found)
+    others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
+    spec = rank_spec(plan, recipe, found, others, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
     with ExitStack() as opened:
@@ -68,12 +77,13 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
         observe("doing", {"node": "start the cluster", "batch": 0})
         opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
-        _start_engines(run, plan, recipe, found, wanted, opened)
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
+        if kept is None:
+            run.fingerprint = run.trainer.deliver(0)
         if resume:
             restore(run, run.trainer, kept)
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
-        run.fingerprint = send(run, 0 if kept is None else kept.state["version"])
         yield run
 
 
@@ -86,20 +96,27 @@ def refuse(recipe: Recipe) -> None:
             fix="choose what it can, or run the recipe in one process: cluster { local }")])
 
 
-def build_trainer(plan: Plan, recipe: Recipe, found: Source, reserved: Reserved, folder: Path) -> TrainEngine:
-    """The ranks that train, in their reserved places."""
-    from .trainer import start_trainer
+def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:
+    """What starts all ranks anew from the newest checkpoint after one of them has died. False where that is not what
+    happened, where there is no checkpoint, or where it has happened too often."""
+    restarts = 0
 
-    return start_trainer(plan, recipe, found, reserved, folder)
+    def recover(error: RunError) -> bool:
+        nonlocal restarts
+        kept = checkpoints.newest(run.checkpoints)
+        if trainer.group.actors or kept is None or restarts == RESTARTS:
+            return False
+        restarts += 1
+        run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
+                         why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
+        rollouts.pause()
+        rollouts.poll(0.0)
+        trainer.group.start()
+        restore(run, trainer, kept)
+        run.fresh = False
+        return True
 
-
-def send(run: Run, version: int) -> str:
-    """Sends the trainer's weights to the engines as `version`, which counts once all have proved that they hold them;
-    the fingerprint. The journal has the bytes, and the seconds up to the last proof."""
-    found = run.rollout.load(version, run.trainer.export())
-    size, seconds = run.rollout.pushed
-    run.record("push", version=version, bytes=size, seconds=seconds)
-    return found
+    return recover
 
 
 def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Source, observe: Observe, *,
@@ -108,32 +125,37 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
     data, held_out, settings = training(recipe, root, found), evaluated(recipe, root, found), recipe.settings
     return Run(folder, plan.objective, plan.graph, recipe.schedule.choice, terms(recipe), run_settings(recipe), None,
                None, data, held_out, None, None, Progress(Ledger(len(data), plan.seed)), observe, fresh,
-               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer))
+               detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer),
+               usage=Usage(device_use))
 
 
-def _start_engines(run: Run, plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, ...],
-                   opened: ExitStack) -> None:
+def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
+    def pushed(version: int, size: int, seconds: float) -> None:
+        run.record("push", version=version, bytes=size, seconds=seconds)
+
     reserved = reserve(wanted)
     run.observe("doing", {"node": "start the engines", "batch": 0})
-    spec = _engine_spec(plan, recipe, found, gpu=any(role.gpus for role in wanted))
     engines = next(role.count for role in wanted if role.name == ROLLOUT)
-    rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn)
+    rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
     opened.callback(rollouts.close)
-    run.rollout, run.trainer = rollouts, build_trainer(plan, recipe, found, reserved, run.folder)
-    run.push = lambda: send(run, rollouts.version + 1)
+    trainer = start_trainer(ranks, reserved, rollouts.load)
+    opened.callback(trainer.group.end)
+    run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    if run.schedule.overlaps() or run.schedule.cuts():
+        run.stream = rollouts
 
 
-def _warm(recipe: Recipe, root: Path) -> Callable[[Policy, object], None] | None:
-    """What trains the policy before the run, on problems that are set aside for it."""
-    steps = recipe.settings.model.warm_start
+def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:
+    """What trains a model before the run, on problems that are set aside for it; None for no steps."""
     if not steps:
         return None
     return lambda policy, tokenizer: warm_start(policy, examples(recipe, root, Model(policy, tokenizer)), steps)
 
 
-def _engine_spec(plan: Plan, recipe: Recipe, found: Source, *, gpu: bool) -> EngineSpec:
+def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, ...]) -> EngineSpec:
     settings, dtype = recipe.settings, plan.resolved["dtype"]
     context = min(settings.model.context or found.context, found.context)
     return EngineSpec(str(found.folder), found.tokenizer, found.vocabulary, dtype, context, plan.seed,
-                      settings.cluster.rollout_tensor, gpu, found.cache_bytes(getattr(torch, dtype).itemsize))
+                      settings.cluster.rollout_tensor, any(role.gpus for role in wanted),
+                      found.cache_bytes(getattr(torch, dtype).itemsize))

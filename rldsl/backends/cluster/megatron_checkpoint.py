@@ -46,7 +46,7 @@ def _read(file: Path, parallel: Parallel) -> dict[str, Any]:
     try:
         found = torch.load(file, map_location=torch.cuda.current_device(), weights_only=True)
         written = Parallel(**found["parallel"])
-    except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError, pickle.UnpicklingError) as error:
+    except (OSError, RuntimeError, LookupError, TypeError, ValueError, EOFError, pickle.UnpicklingError) as error:
         raise _unfit(file, f"{type(error).__name__}: {error}") from error
     if written != parallel:
         raise _unfit(file, f"it was written by the layout {_told(written)}; this run has {_told(parallel)}")

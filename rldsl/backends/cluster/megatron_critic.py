@@ -41,7 +41,7 @@ def values(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> tuple[li
 def _values(held: Held, work: Work, index: int, states: Tensor) -> Tensor:
     """Float32 [N]. Every tensor-parallel rank computes all of it."""
     states = states.index_select(0, work.packs[index].read).float()
-    return (states @ held.trunk.value.weight.float().t()).squeeze(1)
+    return (states @ held.trunk.head.float().t()).squeeze(1)
 
 
 def critic_step(trainer: CriticTrainer, job: UpdateJob) -> Tally:

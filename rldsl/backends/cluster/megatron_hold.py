@@ -23,7 +23,7 @@ def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, c
     shape = read_shape(folder)
     trunk = build(shape, dtype, critic=critic)
     try:
-        adopt(trunk, shape, read_folder(folder), frozenset({VALUE}))
+        adopt(trunk, shape, read_folder(folder), frozenset({VALUE}) if critic else frozenset())
     except (KeyError, ValueError) as error:
         raise unreadable(folder, f"its weights do not fit its config.json: {error.args[0]}") from None
     if optimizer is None:

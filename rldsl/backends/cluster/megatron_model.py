@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from .convert import padded_vocabulary
 from .megatron_shape import Shape
 
-VALUE = "value.weight"
-"""The critic's head."""
+VALUE = "output_layer.weight"
+"""The critic's head, which Megatron's checkpoints expect by this name."""
 
 
 class Norm(nn.RMSNorm):
@@ -49,10 +49,8 @@ class CriticTrunk(Trunk):
     def __init__(self, **arguments: Any):
         super().__init__(share_embeddings_and_output_weights=False, **arguments)
         if self.post_process:
-            del self.output_layer
-            width, dtype = self.config.hidden_size, self.config.params_dtype
-            self.value = nn.Linear(width, 1, bias=False, dtype=dtype, device=torch.cuda.current_device())
-            nn.init.zeros_(self.value.weight)
+            self.output_layer = nn.Linear(self.config.hidden_size, 1, bias=False, dtype=self.config.params_dtype)
+            nn.init.zeros_(self.output_layer.weight)
 
 
 def build(shape: Shape, dtype: torch.dtype, *, critic: bool = False) -> Trunk:

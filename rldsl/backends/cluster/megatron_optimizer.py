@@ -54,6 +54,13 @@ class Stepper:
             params_dtype=trunk.config.params_dtype, clip_grad=0.0, **own), [self.ddp], config_overrides={},
             use_gloo_process_groups=torch.cuda.is_available())
 
+    def begin(self) -> None:
+        """The optimizer without any memory of earlier steps."""
+        for each in self.optimizer.chained_optimizers:
+            each.optimizer.state.clear()
+            for group in each.optimizer.param_groups:
+                group.pop("step", None)
+
     def clear(self) -> None:
         """Forget all gradients: they are explicit zeros."""
         self.ddp.zero_grad_buffer()

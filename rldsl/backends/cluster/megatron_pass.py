@@ -21,7 +21,7 @@ from rldsl.runtime.trajectory import Trajectory
 
 from .convert import padded_vocabulary
 from .megatron_logprob import Vocabulary
-from .megatron_model import Trunk
+from .megatron_model import CriticTrunk, Trunk
 from .megatron_pack import Packed, pack, rectangle, share_out
 from .megatron_routes import replayed
 from .megatron_shape import Shape
@@ -97,7 +97,7 @@ def _flat(held: Held, states: Tensor) -> Tensor:
     """States [s, b, D], spread over ranks where sequences are, as [b·s, D]."""
     if held.trunk.config.sequence_parallel:
         # a head over the vocabulary gives each rank a share of the gradient, a critic's gives each rank all of it
-        shares = not hasattr(held.trunk, "value")
+        shares = not isinstance(held.trunk, CriticTrunk)
         states = gather_from_sequence_parallel_region(states, tensor_parallel_output_grad=shares)
     return states.transpose(0, 1).flatten(0, 1)
 

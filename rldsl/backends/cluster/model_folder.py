@@ -25,6 +25,9 @@ CACHE = (1 << 26, 1 << 30)
 STREAMS = 256
 """Streams that should find room there at once."""
 
+Start = Callable[[Policy, Any], None]
+"""Trains a policy before a run; called with it and its tokenizer."""
+
 
 @dataclass(frozen=True)
 class Source(Reader):
@@ -57,11 +60,11 @@ class Source(Reader):
 
 
 def source(spec: str, dtype: str, seed: int, root: Path, own: Path,
-           start: Callable[[Policy, Any], None] | None) -> Source:
+           start: Start | None) -> Source:
     """The model that a recipe names, as a folder.
 
-    A model that is no folder (a toy, a GGUF file), and one that is trained before the run (`start`, called with the
-    policy and its tokenizer), is written to the folder `own`; where that is complete, it is read and nothing else.
+    A model that is no folder (a toy, a GGUF file), and one that is trained before the run (`start`), is written to the
+    folder `own`; where that is complete, it is read and nothing else.
     RecipeError RL407 for what is missing or unreadable.
     """
     guard.prepare()
@@ -84,6 +87,7 @@ def _write(policy: Policy, own: Path) -> None:
 
 
 def _read(folder: Path, toy: bool) -> Source:
+    folder = folder.resolve()
     config = read_config(folder)
     try:
         vocabulary = int(config["vocab_size"])

@@ -143,6 +143,10 @@ class Rank:
             found = exported(self.policy.held.trunk, self.policy.held.shape)
         return None if found is None else made(found)
 
+    def forget(self) -> None:
+        """As `TrainEngine.forget`."""
+        self.policy.stepper.begin()
+
     def save(self, folder: Path) -> None:
         """Writes this rank's files."""
         from .megatron_checkpoint import save
@@ -156,6 +160,20 @@ class Rank:
 
         with megatron_cpu.devices():
             load(folder, self.trained(), self.spec.parallel, self.number)
+
+    def save_whole(self, folder: Path) -> None:
+        """Writes the checkpoint in the form that another layout can read."""
+        from .megatron_reshard import save_whole
+
+        with megatron_cpu.devices():
+            save_whole(folder, self.trained())
+
+    def load_whole(self, folder: Path) -> None:
+        """Restores what `save_whole` wrote, in whichever layout; RunError RL609 on every rank where it does not fit."""
+        from .megatron_reshard import load_whole
+
+        with megatron_cpu.devices():
+            load_whole(folder, self.trained())
 
     def trained(self) -> dict[str, Any]:
         """The steppers of the models that are trained, by name."""

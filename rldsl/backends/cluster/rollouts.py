@@ -29,15 +29,15 @@ DEATHS = 3
 class Rollouts:
     """Implements `rldsl.runtime.protocols` RolloutEngine and StreamingRollout over processes; used by one thread.
 
-    `spawn` starts the process of an engine; `tell` hears of one that died and was replaced. Nothing samples before
-    the first `load`. `pushed` are the bytes and seconds of the newest one.
+    `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
+    that counts: its number, its bytes, and the seconds up to the last engine's proof. Nothing samples before the first
+    `load`.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
-                 deadline: float = DEADLINE):
+                 pushed: Callable[[int, int, float], None], deadline: float = DEADLINE):
         self.version, self.spec, self.deadline = 0, spec, deadline
-        self.pushed = (0, 0.0)
-        self._spawn, self._tell = spawn, tell
+        self._spawn, self._tell, self._pushed = spawn, tell, pushed
         self._ids = itertools.count()
         self._engines = [EngineProcess(i, spawn(i)) for i in range(count)]
         self._waiting: list[Stream] = []
@@ -97,7 +97,7 @@ class Rollouts:
         self.version, self._weights = version, weights
         for engine, error in gone:
             self._lost(engine, error)
-        self.pushed = (weights.manifest.bytes, time.monotonic() - begun)
+        self._pushed(version, weights.manifest.bytes, time.monotonic() - begun)
         return weights.manifest.fingerprint
 
     def close(self) -> None:

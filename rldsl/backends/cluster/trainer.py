@@ -80,8 +80,15 @@ class ClusterTrainer:
 
     def deliver(self, version: int) -> str:
         """Has the engines that sample take over the weights as they are, as this version; their fingerprint."""
-        sent = next(w for w in self.group.call("export", partial(stored, self.dtype)) if w is not None)
-        return self._load(version, sent)
+        return self._load(version, self.export())
+
+    def export(self) -> Weights:
+        """See TrainEngine."""
+        return next(w for w in self.group.call("export", partial(stored, self.dtype)) if w is not None)
+
+    def forget(self) -> None:
+        """See TrainEngine."""
+        self.group.call("forget")
 
     def save(self, folder: Path) -> None:
         """See TrainEngine. Every rank writes its own files: the folder is one that all of them see."""
@@ -90,6 +97,16 @@ class ClusterTrainer:
     def load(self, folder: Path, version: int) -> None:
         """See TrainEngine. The engines that sample take over what was restored."""
         self.group.call("load", folder)
+        self.deliver(version)
+        self.version = version
+
+    def save_whole(self, folder: Path) -> None:
+        """Writes weights and optimizer states so that a trainer of another layout can go on from them."""
+        self.group.call("save_whole", folder)
+
+    def load_whole(self, folder: Path, version: int) -> None:
+        """Restores what `save_whole` wrote, in whichever layout."""
+        self.group.call("load_whole", folder)
         self.deliver(version)
         self.version = version
 

@@ -13,6 +13,7 @@ from rldsl.axes import discover
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Placement, Ratio, Sampler, SamplingStage, Schedule
 from rldsl.axes.choice import Choice
+from rldsl.axes.structure import Dividing
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.lower import provided
 
@@ -39,6 +40,8 @@ def apart(choice: Choice) -> str | None:
     """Why a choice needs other engines than the one process; None where it does not."""
     if isinstance(choice, Alignment) and not choice.engines().keys() <= ALIGNED:
         return f"its engine cannot do what {choice.name} asks ({', '.join(choice.engines().keys() - ALIGNED)})"
+    if choice.engine:
+        return f"`{choice.name}` needs {choice.engine}"
     if isinstance(choice, Schedule) and choice.overlaps():
         return f"`{choice.name}` samples while it trains"
     if isinstance(choice, Schedule) and choice.cuts():
@@ -90,11 +93,12 @@ def _asks(choice: Choice) -> Iterator[str]:
 
 @cache
 def _givers(what: str) -> tuple[str, ...]:
-    """The samplers that, with some parameters, give a quantity or a unit."""
+    """The choices of sampling that run here and, with some parameters, give a quantity or a unit."""
     found = []
     for name in discover.names("sampling"):
         for choice in _samples("sampling", name):
-            if isinstance(choice, Sampler) and what in {*(f"`{v}`" for v in choice.provides()),
-                                                        *(f"{unit}s" for unit in choice.divides())}:
+            given = choice.provides() if isinstance(choice, Sampler) else ()
+            units = choice.divides() if isinstance(choice, (Sampler, Dividing)) else ()
+            if apart(choice) is None and what in {*(f"`{v}`" for v in given), *(f"{unit}s" for unit in units)}:
                 found.append(name)
     return tuple(dict.fromkeys(found))

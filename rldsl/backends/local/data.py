@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,8 @@ def fitting(recipe: Recipe, place: Named, task: Task, model: Reader) -> Prompts:
 def training(recipe: Recipe, root: Path, model: Reader) -> Prompts:
     """What is trained on."""
     place = named(recipe)[0]
-    return fitting(recipe, place, problems(recipe, place, root), model)
+    found = fitting(recipe, place, problems(recipe, place, root), model)
+    return replace(found, decode=model.tokenizer.decode)
 
 
 def evaluated(recipe: Recipe, root: Path, model: Reader) -> dict[str, Prompts]:

@@ -57,9 +57,10 @@ class LocalEngine:
             self._critic = CriticTrainer(model, Stepper(model, critic[0]), critic[1])
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
-               greedy: bool = False) -> list[Trajectory]:
+               greedy: bool = False, policy: str = "current") -> list[Trajectory]:
         """See RolloutEngine."""
-        return sample(self.policy, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
+        who = self._teachers.models[0] if policy == "teacher" else self.policy
+        return sample(who, requests, options, seed=self.seed, batch=batch, version=self.version, greedy=greedy)
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, Tensor]:

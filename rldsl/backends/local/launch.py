@@ -35,7 +35,6 @@ from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
 from rldsl.runtime.usage import Usage
 
-from .capability import apart
 from .data import Model, evaluated, examples, pretraining, prompt_limit, training
 from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
@@ -44,6 +43,7 @@ from .load_judges import Judges, load_judges
 from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
+from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
 from .teachers import Teachers
 from .tokenizer import Tokenizer
@@ -119,18 +119,6 @@ def alone(folder: Path) -> Iterator[None]:
                                       why="two writers would mix their journals and checkpoints",
                                       fix="wait for it, or end it first")) from None
         yield
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for a recipe that needs more than one process."""
-    needs = [told for node in recipe.nodes() if (told := apart(node.choice))]
-    if recipe.settings.cluster.where != "local":
-        needs.append("its cluster block asks for several machines")
-    if needs:
-        raise RecipeError([Diagnostic(
-            "RL406", f"the local backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="it samples and trains in turn, in one process, with one set of weights",
-            fix="choose a schedule and a placement that take turns, and cluster { local }")])
 
 
 def pin_machine(folder: Path, plan: Plan) -> None:

@@ -71,8 +71,8 @@ def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
             address: str | None) -> tuple[str, Diagnostic | None, Any]:
     """Trains until the run ends: how it ended, what went wrong, and how its tracking stands."""
     from rldsl.backends.choose import opener
-    from rldsl.runtime.executor import execute
     from rldsl.runtime.journal import read_journal
+    from rldsl.runtime.recover import execute_through_deaths
 
     tracker, failure, status = None, None, FINISHED
     open_run = opener(plan, address)
@@ -81,7 +81,7 @@ def session(plan: Plan, folder: Path, root: Path, view: LiveView, resume: bool,
             run.record("start", **_start(plan, folder))
         tracker = _tracker(plan, folder, root)
         try:
-            execute(run)
+            execute_through_deaths(run)
         except RunError as error:
             status, failure = FAILED, error.diagnostic
         except RecipeError as error:

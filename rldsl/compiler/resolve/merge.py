@@ -25,13 +25,14 @@ from .trail import Trail
 
 BATCH = re.compile(r"batch(_?size)?$")
 OTHER_UNITS = ("responses", "tokens", "samples", "sequences")
-PIPELINE = "pipeline"
-"""The layer that says what a stage takes from others; it alone writes settings that are hidden from recipes."""
+PIPELINE, ALONG = "pipeline", "along"
+"""The layer that says what a stage takes from others, which alone writes settings that are hidden from recipes; and
+the one with the settings that are decided by it."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One body to lay on top. `how` is "recipe", "profile", "pipeline" or "--set"."""
+    """One body to lay on top. `how` is "recipe", "profile", "along", "pipeline" or "--set"."""
 
     how: str
     recipe: str

@@ -16,7 +16,7 @@ from rldsl.grammar.tree import Assign, Block, Constant, Entry, Expr, Number, Str
 
 from .commandline import assignments
 from .links import CODE, Taken, clashes, default, ordered, takes
-from .merge import PIPELINE, Layer
+from .merge import ALONG, PIPELINE, Layer
 from .project import Project, typed_recipe
 from .report import Report
 from .scope import reference
@@ -59,22 +59,21 @@ class _Around:
     profile: str | None
     taken: Sequence[Taken]
     made: Mapping[str, Stage | None]
-    sets: tuple[Assign, ...]
+    sets: tuple[tuple[Assign, ...], tuple[Assign, ...]]
 
 
-def _sets(written: Sequence[Assign], names: Sequence[str]) -> dict[str, tuple[Assign, ...]]:
-    """The `--set` of each stage."""
-    found: dict[str, tuple[Assign, ...]] = {}
-    for name in names:
-        own = []
-        for assign in written:
-            head, *rest = assign.target.parts
-            if rest and head.name == name:
-                own.append(dataclasses.replace(assign, target=dataclasses.replace(assign.target, parts=tuple(rest))))
-            elif not rest or head.name not in names:
-                own.append(assign)
-        found[name] = tuple(own)
-    return found
+def _sets(written: Sequence[Assign], names: Sequence[str]) -> dict[str, tuple[tuple[Assign, ...], tuple[Assign, ...]]]:
+    """The `--set` of each stage: those of all stages, and those that name it."""
+    every: list[Assign] = []
+    own: dict[str, list[Assign]] = {name: [] for name in names}
+    for assign in written:
+        head, *rest = assign.target.parts
+        if rest and head.name in own:
+            target = dataclasses.replace(assign.target, parts=tuple(rest))
+            own[head.name].append(dataclasses.replace(assign, target=target))
+        else:
+            every.append(assign)
+    return {name: (tuple(every), tuple(assigns)) for name, assigns in own.items()}
 
 
 def _stage(stage: tree.Stage, pipeline: tree.Pipeline, around: _Around) -> Stage | None:
@@ -86,7 +85,9 @@ def _stage(stage: tree.Stage, pipeline: tree.Pipeline, around: _Around) -> Stage
         return None
     label, scope = f"{pipeline.name}.{stage.name}", project.scopes[pipeline.span.file]
     body = Layer("recipe", label, stage.body, scope)
-    laid = [Layer(PIPELINE, label, _blocks(around), scope), Layer("--set", label, around.sets, scope)]
+    named, along = _blocks(around)
+    laid = [Layer(ALONG, label, along, scope), Layer(PIPELINE, label, named, scope),
+            *(Layer("--set", label, part, scope) for part in around.sets)]
     before = len(report.found)
     made = typed_recipe(recipe, project, around.profile, (), [x for x in laid if x.body], body)
     if made is None or len(report.found) > before:
@@ -100,20 +101,25 @@ def _stage(stage: tree.Stage, pipeline: tree.Pipeline, around: _Around) -> Stage
     return whole
 
 
-def _blocks(around: _Around) -> tuple[Block, ...]:
-    """What a stage takes, as blocks of settings."""
-    found = []
+def _blocks(around: _Around) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """What a stage takes, as blocks of settings, and what is decided by that."""
+    named, along = [], []
     for taken in around.taken:
-        values: dict[tuple[str, str], Expr] = {(taken.block, taken.key): taken.value}
+        named.append(_block(taken.block, taken.key, taken.value, taken))
+        values: dict[tuple[str, str], Expr] = {}
         for path in taken.mark.resets:
             block, key = path.split(".")
             values[block, key] = _constant(default(block, key), taken)
         source = around.made.get(taken.links[0].source) if taken.links else None
         for key in taken.mark.copies if source else ():
             values[taken.block, key] = _constant(getattr(getattr(source.recipe.settings, taken.block), key), taken)
-        found += [Block(block, (Entry(key, dataclasses.replace(e, span=taken.span), taken.span, taken.span),),
-                        taken.span, taken.span) for (block, key), e in values.items()]
-    return tuple(found)
+        along += [_block(block, key, e, taken) for (block, key), e in values.items()]
+    return tuple(named), tuple(along)
+
+
+def _block(block: str, key: str, e: Expr, taken: Taken) -> Block:
+    place = taken.span
+    return Block(block, (Entry(key, dataclasses.replace(e, span=place), place, place),), place, place)
 
 
 def _constant(value: object, taken: Taken) -> Expr:
@@ -183,6 +189,7 @@ def _fits_critic(stage: Stage, link: Link, source: Stage, report: Report) -> Non
                    "no critic", also=((source.recipe.axis_spans["advantage"], "learns no value function"),),
                    why="a critic belongs to an advantage that learns a value function",
                    fix="take it from a stage that has one, or leave it out")
+        return
     own, other = stage.recipe.settings.model.policy, source.recipe.settings.model.policy
     if own is not None and other is not None and own != other:
         report.add(CODE, f"the critic of `{source.name}` is built on {other}, that of `{stage.name}` on {own}",

@@ -15,16 +15,18 @@ from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
 from rldsl.axes.base import Source
 from rldsl.axes.discover import AXES
 from rldsl.axes.judging import ModelSource
+from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.recipe import Origin, Recipe, feedback_nodes
 from rldsl.compiler.recorded import lacking
 
+from .merge import ALONG
 from .report import Report
 
 DECIDING = (*AXES, "evaluate.tasks", "optim.updates_per_batch", "optim.epochs")
 """What may decide which metrics there are."""
-STAGES = ("default", "recipe", "profile", "pipeline", "--set")
+STAGES = ("default", "recipe", "profile", ALONG, "pipeline", "--set")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
     for name in ("teachers", "teacher_warm_start"):
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+                     ("gate", "feedback", "advantage", "sampling"),
+                     "a term that reads a teacher in `teachers`, or responses that it begins")
     for name in ("reward", "judge"):
         yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
                      f"a source in the feedback that asks the {name}")
@@ -100,7 +103,9 @@ def _asked(recipe: Recipe, role: str) -> bool:
 
 
 def _teacher(recipe: Recipe) -> bool:
-    return _reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+    begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
+    return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
+            or any(b.policy == "teacher" for b in begun))
 
 
 def _read(recipe: Recipe) -> set[str]:
@@ -112,7 +117,8 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
     """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
-                   if _covers(reader.settings, path) and history and history[-1].span}
+                   if _covers(reader.settings, path) and history and history[-1].span
+                   and history[-1].how != ALONG}
         if not written or reader.there():
             continue
         for path, last in written.items():

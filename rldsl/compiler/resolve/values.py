@@ -224,6 +224,7 @@ def _holds_together(node: Node, shown: str, report: Report) -> bool:
     written = unread.keys() & node.spans.keys()
     for name in sorted(written):
         report.add("RL208", f"`{shown}.{name}` has no effect here", node.where(name), "nothing reads it",
+                   why="a parameter that does nothing would be believed to do something",
                    fix=f"leave it out; what would read it is {unread[name]}")
     return not broken and not written
 

@@ -12,7 +12,18 @@ from collections.abc import Iterator
 from rldsl.algebra.variables import PRETRAIN, VALUE
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
-from rldsl.axes.traits import CUTS, LENGTH_LIMIT, RATIO, SIBLINGS, TOKEN_REWARDS, VALUES, Trait
+from rldsl.axes.traits import (
+    COMPACTS,
+    CUTS,
+    LENGTH_LIMIT,
+    MULTI_TURN,
+    RATIO,
+    SIBLINGS,
+    TOKEN_REWARDS,
+    TOOLS,
+    VALUES,
+    Trait,
+)
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
@@ -20,7 +31,7 @@ from ..facts import giving, names, place, reading, said
 from ..recipe import Node, Recipe
 
 CODE = "RL304"
-ELSEWHERE = frozenset({SIBLINGS, RATIO, LENGTH_LIMIT, TOKEN_REWARDS, CUTS})
+ELSEWHERE = frozenset({SIBLINGS, RATIO, LENGTH_LIMIT, TOKEN_REWARDS, CUTS, MULTI_TURN, TOOLS, COMPACTS})
 """Needs whose absence other rules explain better."""
 
 

@@ -36,7 +36,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             (node.span, "reads the log-prob of sampling"), (place(source, ROLLOUT_LOGPS), _label(recipe)),
             why="Without the probability a token was really sampled with, any ratio or mask over it is made "
                 "up.",
-            fix=f"Sample at a temperature above 0, or leave {said(node)} out.")
+            fix=f"{_remedy(recipe)}, or leave {said(node)} out.")
     compared = giving(recipe, SIBLINGS) and needing(recipe, SIBLINGS)
     if sampler(recipe).temperature == 0 and not readers and not compared:
         yield clash(
@@ -46,6 +46,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             why="Temperature applies to every log-prob: at 0 the chosen token has probability 1, so its "
                 "gradient is 0.",
             fix="Write temperature: 1; evaluation is a setting of its own.")
+
+
+def _remedy(recipe: Recipe) -> str:
+    if sampler(recipe).temperature == 0:
+        return "Sample at a temperature above 0"
+    return "Let the policy write the responses" if sampler(recipe).stored() else "Choose a sampler that records them"
 
 
 def _label(recipe: Recipe) -> str:

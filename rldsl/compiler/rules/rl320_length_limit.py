@@ -1,4 +1,5 @@
-"""RL320: a term about the response's length without a known limit, or about a length that sampling never reaches.
+"""RL320: a term about the response's length without a known limit, or about a length that sampling never reaches; a
+beginning that leaves nothing to write.
 
 Source: DAPO (arXiv:2503.14476), equation 13, with L_max the sampler's own limit; Dr. GRPO (arXiv:2503.20783),
 listing 1, which divides by the sampler's limit.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.axes.base import Shaping
+from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import LENGTH_LIMIT
 from rldsl.diagnostics import Diagnostic
 
@@ -27,6 +29,19 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             yield _unknown(recipe, node)
         elif isinstance(node.choice, Shaping):
             yield from _unreached(recipe, node)
+    for node in recipe.sampling[1:]:
+        if isinstance(node.choice, Beginning) and node.choice.begin().tokens >= sampler(recipe).max_tokens:
+            yield _nothing_left(recipe, node)
+
+
+def _nothing_left(recipe: Recipe, node: Node) -> Diagnostic:
+    given, longest, source = node.choice.begin().tokens, sampler(recipe).max_tokens, recipe.sampling[0]
+    return clash(
+        CODE, recipe, f"{said(node)} gives {given} tokens of a response, and {said(source)} stops at max_tokens "
+        f"{longest}.",
+        (node.span, f"{given} tokens are given"), (place(source, LENGTH_LIMIT), f"{longest} tokens in all"),
+        why="Nothing would be left for the policy to write, and so nothing to train.",
+        fix=f"Give fewer tokens than max_tokens, {longest}.")
 
 
 def _unknown(recipe: Recipe, node: Node) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""RL321: a choice reads a teacher, a reward model or a judge that the recipe does not name, or one of several teachers.
+"""RL321: a choice needs a teacher, a reward model or a judge that the recipe does not name, or one of several teachers.
 
 Whether a teacher has the policy's tokenizer is seen when both are loaded.
 Source: on-policy distillation scores the student's own tokens, so both must know the same tokens.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.algebra.divergence import is_divergence
-from rldsl.algebra.variables import LOGP_TEACHER
 from rldsl.axes.judging import ModelSource
+from rldsl.axes.structure import Beginning
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import reads, said
+from ..facts import said, taught
 from ..recipe import Node, Recipe
 
 CODE = "RL321"
@@ -28,11 +27,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     yield from _unnamed(recipe)
     if len(model.teachers) == 1:
         return
-    for node in recipe.nodes():
-        if not _reads_teacher(recipe, node):
-            continue
+    for node in taught(recipe):
         if not model.teachers:
             yield _nobody(recipe, node)
+        elif isinstance(node.choice, Beginning):
+            yield _which(recipe, node, len(model.teachers))
         elif model.teaching is None:
             yield _unsaid(recipe, node, len(model.teachers))
 
@@ -49,16 +48,24 @@ def _unnamed(recipe: Recipe) -> Iterator[Diagnostic]:
                 why="Nobody would give the score.", fix=f'Write model {{ {role}: "…" }}.')
 
 
-def _reads_teacher(recipe: Recipe, node: Node) -> bool:
-    return any(name == LOGP_TEACHER.name or is_divergence(name) for name in reads(recipe, node))
+def _does(node: Node) -> str:
+    return "begins responses with a teacher's" if isinstance(node.choice, Beginning) else "reads a teacher"
 
 
 def _nobody(recipe: Recipe, node: Node) -> Diagnostic:
     return clash(
-        CODE, recipe, f"{said(node)} reads a teacher, and the recipe names none.",
-        (node.span, "reads the teacher"), (recipe.where("model.policy"), "the policy, without a teacher"),
-        why="Nobody would compute what is to be learned from.",
+        CODE, recipe, f"{said(node)} {_does(node)}, and the recipe names none.",
+        (node.span, "needs the teacher"), (recipe.where("model.policy"), "the policy, without a teacher"),
+        why="Nobody would compute, or write, what is to be learned from.",
         fix='Write model { teachers: ["…"] } with a model that has the policy\'s tokenizer.')
+
+
+def _which(recipe: Recipe, node: Node, number: int) -> Diagnostic:
+    return clash(
+        CODE, recipe, f"{said(node)} {_does(node)}, and the recipe names {number} of them.",
+        (node.span, "needs one teacher"), (recipe.where("model.teachers"), f"{number} teachers"),
+        why="A text is written by one model; a mean of several writes none.",
+        fix="Name one teacher, or let the responses begin with the prompt.")
 
 
 def _unsaid(recipe: Recipe, node: Node, number: int) -> Diagnostic:

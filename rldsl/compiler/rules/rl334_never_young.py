@@ -13,11 +13,12 @@ from rldsl.algebra.evaluate import evaluate
 from rldsl.algebra.grain import variables
 from rldsl.algebra.layout import layout
 from rldsl.algebra.variables import RESPONSES, TOKENS, TRAINER_VERSION, VERSION
-from rldsl.axes.base import Distribution
+from rldsl.axes.base import Distribution, Schedule
+from rldsl.axes.traits import FRESH_DATA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import plural, said
+from ..facts import names, plural, said
 from ..recipe import Recipe
 
 CODE = "RL334"
@@ -34,7 +35,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 (node.span, f"drops what is {plural(age, 'version')} old"),
                 (recipe.schedule.span, f"at least {plural(age, 'version')} behind"),
                 why="From the second batch on nothing would be trained.",
-                fix=f"Allow an age of {age} or more, or choose a schedule that samples and trains in turn.")
+                fix=f"Leave it out, allow an age of {age} or more, or sample and train in turn "
+                    f"({names('system', Schedule, gives=FRESH_DATA)}).")
 
 
 def leaves_any(choice: Distribution, age: int) -> bool:

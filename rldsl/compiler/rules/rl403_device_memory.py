@@ -17,23 +17,26 @@ from ..memory import amount
 from ..recipe import Recipe
 
 CODE = "RL403"
+FULL = 0.95
+"""From this share of a device on, the least that a phase needs leaves no room for what is not counted."""
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """One finding with the table of all phases, where one of them is too large."""
+    """One finding with the table of all phases, where one of them is too large, or nearly."""
     size, found = device_size(recipe.settings.cluster.gpu), list(phases(recipe))
-    if size is None or not any(p.total > size for p in found):
+    if size is None or not any(p.total > FULL * size for p in found):
         return
     largest = max(found, key=lambda p: p.total)
+    share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
     settings = ("cluster.rollout_tensor",) if largest.role == "rollout" else ("cluster.nodes", "cluster.gpus_per_node")
     written = [s for s in settings if any(step.span for step in recipe.origins.get(s, ()))]
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
-        f"device, and it has {amount(size)}.",
+        f"device{share or f', and it has {amount(size)}'}.",
         (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
         *((recipe.where(s), "over these devices") for s in written),
         why="; ".join(_row(p, size) for p in found) + ".",
-        fix=_fix(largest))
+        fix=_fix(largest), severity="warning" if share else "error")
 
 
 def _row(phase: Phase, size: int) -> str:

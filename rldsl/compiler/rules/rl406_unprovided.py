@@ -1,4 +1,4 @@
-"""RL406: a formula reads a quantity, or divides a response into units, that no engine here provides.
+"""RL406: a formula reads a quantity, or is over units, that no engine here provides.
 
 `probe` evaluates such a recipe on given numbers; a run could not fill the numbers in.
 Source: what the nodes of the graph write (`rldsl.compiler.lower`).
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.algebra.expr import GROUP, PAIR, POSITION, RESPONSE, TOKEN, UPDATE
-from rldsl.algebra.grain import grains
-from rldsl.algebra.variables import CHOSEN, GREEDY_REWARD
+from rldsl.algebra.variables import CHOSEN, GREEDY_REWARD, INVALID, MC_VALUE, SUCCEEDED
 from rldsl.axes.base import Gate
-from rldsl.axes.traits import GREEDY_BASELINE, STORED
+from rldsl.axes.traits import CONTINUED, GREEDY_BASELINE, STORED, TOOLS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import mentions, reads, said, sampler, written
+from ..facts import divided, mentions, reads, said, sampler, units
 from ..lower import provided
 from ..recipe import Node, Recipe
+from .rl318_nothing_divides import INSIDE
 
 CODE = "RL406"
 WHOLE = {TOKEN, RESPONSE, POSITION, GROUP, UPDATE}
@@ -40,14 +40,13 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 fix="Evaluate the recipe on given numbers with `rldsl probe`, or choose something else for a run.")
 
 
-def _units(recipe: Recipe, node: Node) -> set[str]:
-    own = {g for e in written(recipe, node) for g in grains(e)}
-    ratio = set() if node is recipe.ratio else {g for e in written(recipe, recipe.ratio) for g in grains(e)}
+def _units(recipe: Recipe, node: Node) -> frozenset[str]:
     judged = {PAIR} if isinstance(node.choice, Gate) else set()
-    return own - ratio - WHOLE - sampler(recipe).divides() - judged
+    return units(recipe, node) - {*WHOLE, *INSIDE} - divided(recipe) - judged
 
 
 def _explained(node: Node, name: str) -> bool:
     """Whether another rule says better what is missing: what gives the trait, or responses for a preference gate."""
-    trait = {GREEDY_REWARD.name: GREEDY_BASELINE, CHOSEN.name: STORED}.get(name)
+    trait = {GREEDY_REWARD.name: GREEDY_BASELINE, CHOSEN.name: STORED, MC_VALUE.name: CONTINUED, INVALID.name: TOOLS,
+             SUCCEEDED.name: TOOLS}.get(name)
     return trait in node.choice.needs or (name == CHOSEN.name and isinstance(node.choice, Gate))

@@ -1,6 +1,7 @@
 """RL502: a bound on the scale of another ratio.
 
-The length-normalised ratio of a whole response stays within a few thousandths of 1, a token's within some tenths.
+The length-normalised ratio of a whole response stays within a few thousandths of 1, a token's within some tenths; that
+of a turn or step lies between them, by its length.
 Source: GSPO (arXiv:2507.18071), section 5.1: 3e-4 and 4e-4 where GRPO uses 0.2 and 0.27.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes.traits import RATIO, SEQUENCE_SCALE
+from rldsl.axes.traits import PART_SCALE, RATIO, SEQUENCE_SCALE
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
@@ -26,7 +27,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for a gate whose bounds all belong to the other scale."""
     gate, bounds = recipe.gate, recipe.gate.choice.bounds()
     sequence = SEQUENCE_SCALE in recipe.ratio.choice.gives
-    if not bounds or RATIO not in recipe.ratio.choice.gives:
+    if not bounds or RATIO not in recipe.ratio.choice.gives or PART_SCALE in recipe.ratio.choice.gives:
         return
     if (min(bounds.values()) < WIDE) if sequence else (max(bounds.values()) > NARROW):
         return

@@ -131,3 +131,18 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
                                                                         ReduceOp=dist.ReduceOp)), Watch():
         rank.update(rows, packed(update))
     return seen
+
+
+def saved_whole(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
+    """As `saved`, in the form that any layout can read."""
+    half = len(parcels) // 2
+    for parcel in parcels[:half]:
+        rank.update(rows, parcel)
+    rank.save_whole(folder)
+    return trained(rank, rows, parcels[half:])[0]
+
+
+def resumed_whole(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
+    """As `resumed`, from that form."""
+    rank.load_whole(folder)
+    return trained(rank, rows, parcels[len(parcels) // 2:])[0]

@@ -125,6 +125,19 @@ def test_a_checkpoint_goes_on_bit_for_bit(processes, folders, tmp_path, layout, 
         processes.run(2, jobs.using, spec, jobs.resumed, tmp_path, rows, parcels)
 
 
+def test_another_layout_goes_on_from_the_whole_form(processes, folders, tmp_path) -> None:
+    made, rows = objective(), made_rows()
+    parcels = [packed(job(made, rows, seed=s)) for s in range(4)]
+    spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", made, SAMPLING, ADAMW)
+    straight = processes.run(2, jobs.using, spec, jobs.saved_whole, tmp_path, rows, parcels)[0]
+    for layout in (Parallel(), Parallel(pipeline=2), Parallel(data=2)):
+        other = dataclasses.replace(spec, parallel=layout)
+        again = processes.run(layout.ranks, jobs.using, other, jobs.resumed_whole, tmp_path, rows, parcels)[0]
+        assert max(float((straight[name] - again[name]).abs().max()) for name in straight) < 1e-6
+    with pytest.raises(RunError, match="RL609"):
+        processes.run(2, jobs.using, other, jobs.resumed_whole, tmp_path / "elsewhere", rows, parcels)
+
+
 def test_the_cluster_block_makes_the_layout() -> None:
     assert parallel(Cluster(None, tensor=2, pipeline=2, expert=2), 8) == Parallel(2, 2, 2, 2)
     with pytest.raises(RecipeError, match=r"RL406 .* context: 2"):

@@ -69,7 +69,7 @@ def until_replaced(rollouts):
 def pair(spec, place):
     """Two engines that hold version 0, and what was told of them."""
     said = []
-    rollouts = Rollouts(spec, 2, engine_process.spawner(spec, place, Faulty), said.append, 60.0)
+    rollouts = Rollouts(spec, 2, engine_process.spawner(spec, place, Faulty), said.append, lambda *_: None, 60.0)
     rollouts.load(0, published(OLD))
     yield rollouts, said
     rollouts.close()

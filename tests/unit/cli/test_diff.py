@@ -61,3 +61,51 @@ def test_a_tracked_run_is_compared_by_its_plan(tmp_path, capsys, monkeypatch):
     assert main(["diff", "mlflow:nope", str(newer), "--mlflow", uri]) == 4
     assert main(["diff", f"mlflow:{run}", str(newer), "--mlflow", f"sqlite:///{tmp_path / 'no.db'}"]) == 4
     assert capsys.readouterr().err.count("RL407") == 2 and not (tmp_path / "no.db").exists()
+
+
+def run_folder(project, name, text, seed, **metrics):
+    """A finished run in the project's `runs`, with its MLflow id."""
+    from rldsl.runtime.journal import Journal
+    from rldsl.runtime.tracking import UploadState, write_state
+
+    folder = project / "runs" / name
+    folder.mkdir(parents=True)
+    plan, _ = compile_recipe(typed(folder, text, sets=[f"seed={seed}"]))
+    (folder / "plan.json").write_text(json.dumps(to_json(plan)))
+    write_state(folder, UploadState(run_id=f"{seed}f00d"))
+    with Journal(folder) as journal:
+        journal.append("start", name=name)
+        for step in (1, 2):
+            journal.append("step", step=step, metrics={k: v * step for k, v in metrics.items()})
+        journal.append("end", status="FINISHED")
+    return plan
+
+
+def test_runs_by_any_of_their_names_with_their_numbers_beside(tmp_path, capsys, monkeypatch):
+    (tmp_path / "rldsl.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    numbers = {"reward/mean": 0.2, "groups/uniform": 0.1}
+    one = run_folder(tmp_path, "clip-a1", recipe_text("a"), 1, **numbers, odd=3.0)
+    numbers = {"reward/mean": 0.3, "groups/uniform": 0.4}
+    run_folder(tmp_path, "clip-b2", recipe_text("a", gate="clip(0.1)"), 2, **numbers)
+    for name in ("clip-a1", "clip-a", "1f00d", one.fingerprints["experiment"], "runs/clip-a1"):
+        assert main(["diff", name, "clip-b2"]) == 0, name
+        out = capsys.readouterr().out
+        assert "goes from 0.2 to 0.1" in out and "One run a side" in out
+        table = [line.split() for line in out.splitlines()]
+        assert ["reward", "0.4", "0.6", "+0.2"] in table and ["status", "finished", "finished"] in table
+        assert ["uniform", "groups", "20%", "80%", "+60", "points"] in table and "odd" not in out
+    assert main(["diff", "clip-a1", "clip-b2", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["metrics"]["reward/mean"] == [0.4, 0.6] and data["metrics"]["odd"] == [6.0, None]
+    assert data["runs"][0] == {"name": "clip-a1", "status": "FINISHED"}
+
+
+def test_a_name_that_fits_several_runs_or_none(tmp_path, capsys, monkeypatch):
+    (tmp_path / "rldsl.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    for i, name in enumerate(("clip-a1", "clip-b2"), 1):
+        run_folder(tmp_path, name, recipe_text("a"), i)
+    assert main(["diff", "clip-", "clip-a1"]) == 4 and "2 runs are called `clip-`" in capsys.readouterr().err
+    assert main(["diff", "clip-a1", "clip_b2"]) == 4 and "clip-b2" in capsys.readouterr().err
+    assert main(["diff", "nowhere.rl", "clip-a1"]) == 1 and "RL206" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def long_tailed(request, sibling) -> str:
 @cache
 def _long_tailed(group: int, sibling: int) -> str:
     draw = random.Random(f"{group}/{sibling}")
-    return draw.choice(("yes", "no")) + "." * draw.choice((0, 0, 1, 2, 3, 40))
+    return draw.choice(("yes", "no")) + "." * draw.choice((0, 0, 1, 2, 3, 200))
 
 
 def live(tmp_path, schedule, answer=long_tailed, *, sets=(), terms=None, axes=(), every_steps=100, **options):
@@ -212,6 +212,7 @@ def test_a_resumed_run_trains_every_prompt_once(tmp_path, monkeypatch, name, par
     ({"sampling": "group(4, max_tokens: 4) | snr(top: 0.5)"}, STREAM(1), {}, "compares the prompts of a batch"),
     ({"sampling": "group(4, max_tokens: 4) | oversample(2) | keep(mixed)"}, STREAM(1), {}, "more prompts are drawn"),
     ({"sampling": "greedy_baseline(max_tokens: 4)", "advantage": "remax"}, STREAM(1), {}, "greedily"),
+    ({"sampling": "tree(2, 2, max_tokens: 4) | steps(every: 1)"}, STREAM(1), {}, "share their beginnings"),
     ({}, STREAM(1, resume="keep_state"), {}, "the engine's own state"), ({}, STREAM(1), {"versions": 2}, "2 versions"),
 ])
 def test_what_needs_whole_batches_is_refused(tmp_path, axes, schedule, terms, says):

@@ -7,7 +7,8 @@ import pytest
 from rldsl.axes import discover
 
 MODULES = {("system", "free_running"): "tests.unit.compiler.rules.free_running",
-           ("distribution", "uncorrected"): "tests.unit.compiler.rules.uncorrected"}
+           ("distribution", "uncorrected"): "tests.unit.compiler.rules.uncorrected",
+           ("reduction", "per_segment"): "tests.unit.compiler.rules.per_segment"}
 
 
 @pytest.fixture

@@ -5,14 +5,18 @@ from dataclasses import replace
 
 import pytest
 
+from rldsl.algebra.expr import STATE, STEP, TURN
 from rldsl.axes import base, discover
+from rldsl.axes.structure import Dividing
+from rldsl.axes.traits import CONTINUED, MULTI_TURN, STEPS
 from rldsl.compiler.check import check
 from rldsl.compiler.compile import compile_recipe
+from rldsl.compiler.facts import divided, giving, units
 from rldsl.compiler.objective import build
 from rldsl.compiler.recipe import Node, Sum
 from tests.conformance.harness import finite, random_batch, run
 
-from ..hand_made import HERE, grpo, with_optim
+from ..hand_made import HERE, grpo, node, with_optim
 
 COMBINATIONS = 300
 
@@ -45,7 +49,25 @@ def draw(seed):
         regularisers=some("gate", base.Regulariser), reduction=one("reduction", base.Reduction),
         distribution=(one("distribution", base.Distribution),), schedule=often("system", base.Schedule, plain.schedule),
         placement=often("system", base.Placement, plain.placement))
-    return with_optim(recipe, updates_per_batch=pick.choice((1, 2)))
+    recipe = with_optim(recipe, updates_per_batch=pick.choice((1, 2)))
+    return completed(recipe) if pick.random() < 0.9 else recipe
+
+
+def completed(recipe):
+    """The same with what its choices look into inside a response, and a word on failures where there can be some."""
+    read = frozenset().union(*(units(recipe, n) for n in recipe.nodes()))
+    missing, sampling = read - divided(recipe), list(recipe.sampling)
+    if STATE in missing:
+        sampling[0] = node("sampling", "tree", 2, 2, max_tokens=16)
+    elif CONTINUED in recipe.advantage[0].choice.needs:
+        sampling[0] = node("sampling", "vine", 2, max_tokens=16)
+    if missing & {STEP, TURN} or STEPS in sampling[0].choice.needs:
+        kept = [n for n in sampling[1:] if not isinstance(n.choice, Dividing)]
+        sampling[1:] = [node("sampling", "steps", every=2, unit="turn" if TURN in missing else "step"), *kept]
+    recipe = replace(recipe, sampling=tuple(sampling))
+    if giving(recipe, MULTI_TURN) and not any(isinstance(n.choice, base.FailureRule) for n in recipe.nodes()):
+        recipe = replace(recipe, feedback=Sum((recipe.feedback, node("feedback", "mask_infra_failures"))))
+    return recipe
 
 
 def lenient(recipe):

@@ -201,8 +201,8 @@ def test_every_file_is_a_rule_that_explains_itself():
         assert rule.__module__.endswith(file.stem) and rule.__doc__
 
 
-EVERYDAY = {"step", "turn", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject", "discard",
-            "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy", "head",
+EVERYDAY = {"step", "steps", "turn", "turns", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject",
+            "discard", "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy", "head",
             "full", "top_k", "sampled", "vector", "answers", "judge"}
 """Names of choices that are words of the trade too."""
 
