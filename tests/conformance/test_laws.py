@@ -18,6 +18,7 @@ from rldsl.axes.traits import COMPARES, PROXIMAL, REFERENCE_KL, SIBLINGS, TOKEN_
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.describe import describe
+from rldsl.runtime.probe_file import LABELS, PER_TOKEN
 
 from .harness import (
     CHOICES,
