@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from rldsl.algebra.expr import POSITION, STATE
+from rldsl.algebra.expr import POSITION, STATE, STEP
 from rldsl.algebra.grain import grains
 from rldsl.algebra.render_latex import latex
 from rldsl.algebra.render_mathml import mathml
@@ -110,7 +110,7 @@ def test_what_holds_a_policy_is_0_where_it_is_held(axis: str, name: str) -> None
 @pytest.mark.parametrize("reward", [0.0, 1.0, -2.5])
 def test_siblings_with_equal_rewards_have_no_advantage(axis: str, name: str, reward: float) -> None:
     objective = objective_of(axis, name)
-    if not {STATE, POSITION} & grains(objective.advantage):  # steps or tokens are then compared, not responses
+    if not {STATE, STEP, POSITION} & grains(objective.advantage):  # steps or tokens are then compared, not responses
         assert max(map(abs, column(run(objective, agreeing((reward,) * 8)), "advantage"))) < 1e-9
 
 

@@ -7,10 +7,13 @@ from rldsl.algebra.variables import PRETRAIN, SQUARES
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
+from rldsl.compiler.canonical import canonical
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.stages import taken
+from rldsl.diagnostics import Diagnostic, RecipeError
 
-ALIGNED: set[str] = set()
+ALIGNED = {"replay_routing"}
 """What alignment may ask of these engines."""
 
 
@@ -40,6 +43,15 @@ def lacks(recipe: Recipe) -> list[str]:
         found.append("it trains a part of the policy")
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")
-    if model.start is not None or recipe.settings.critic.start is not None:
-        found.append("it begins with what another stage has trained")
+    if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
+        found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found
+
+
+def refuse(recipe: Recipe) -> None:
+    """RecipeError RL406 for what these engines cannot do."""
+    if needs := lacks(recipe):
+        raise RecipeError([Diagnostic(
+            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(needs)}",
+            why="what an engine cannot do would be left out silently",
+            fix="choose what it can, or run the recipe in one process: cluster { local }")])

@@ -45,6 +45,7 @@ from .model import Policy
 from .numerics import numerics
 from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
+from .stream import LocalStream
 from .teachers import Teachers
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
@@ -78,11 +79,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     pin_machine(folder, plan)
     settings = recipe.settings
     observe("doing", {"node": "load the model", "batch": 0})
-    policy, tokenizer = load_policy(settings.model.policy, plan.resolved["dtype"], plan.seed, root=root)
-    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
     found = checkpoints.newest(folder / "checkpoints") if resume else None
-    if settings.model.start is not None and found is None:
-        take_over(policy, settings.model.start, folder, POLICY)
+    policy, tokenizer = _policy(plan, recipe, root, folder, fresh=found is None)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
     roles = _roles(plan, recipe, root, folder, model, data, observe)
@@ -105,7 +103,29 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             untrained(run)
             warm_start(policy, examples(recipe, root, model), settings.model.warm_start)
             run.rollout = run.trainer = _engine(plan, recipe, model, folder, roles)  # a critic copies the warm policy
-        yield run
+        with _streaming(run):
+            yield run
+
+
+@contextmanager
+def _streaming(run: Run) -> Iterator[None]:
+    """Response by response, where the recipe acts on those in flight; else whole batches in turn."""
+    if run.schedule.cuts() or run.terms.at_once is not None:
+        with LocalStream(run.trainer.policy, run.trainer.seed) as stream:
+            run.stream = stream
+            yield
+    else:
+        yield
+
+
+def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, *, fresh: bool) -> tuple[Policy, Tokenizer]:
+    """The policy as it computes in this run; a fresh one begins with what the stage before it left."""
+    model = recipe.settings.model
+    policy, tokenizer = load_policy(model.policy, plan.resolved["dtype"], plan.seed, root=root)
+    policy.numerics = numerics(plan.graph.of("sample")[0].options.get("align", {}))
+    if model.start is not None and fresh:
+        take_over(policy, model.start, folder, POLICY)
+    return policy, tokenizer
 
 
 @contextmanager

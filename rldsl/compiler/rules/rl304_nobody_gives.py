@@ -48,7 +48,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in reading(recipe, PRETRAIN.name) if settings.model.policy and settings.data.pretrain is None else ():
         yield clash(
             CODE, recipe, f"{said(node)} reads texts of pretraining, and the recipe names none.",
-            (node.span, "reads a second stream of data"), (recipe.where("data.train"), "the only data"),
+            (node.span, "reads data beside the prompts"), (recipe.where("data.train"), "the only data"),
             why="It would read a quantity that nothing computes.", fix='Write data { pretrain: "…" }.')
 
 

@@ -14,7 +14,7 @@ from rldsl.axes.traits import CUTS, FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
 from rldsl.compiler.recipe import Node, Sum
-from rldsl.compiler.resolve import profiles, resolve
+from rldsl.compiler.resolve import profiles, resolve, resolve_all, resolve_runnable
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
 
@@ -181,9 +181,15 @@ def test_contexts_that_are_known_and_not_known(tmp_path):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "recipes").rglob("*.rl")), ids=lambda p: p.stem)
 def test_no_shipped_recipe_is_refused(path):
-    for profile in (None, *profiles(str(path))):
-        found = check(resolve(str(path), profile=profile))
-        assert [d for d in found if d.severity == "error"] == [], profile
+    """A file with a pipeline holds the recipes of its stages."""
+    for made in resolve_all(str(path)):
+        for profile in (None, *profiles(str(path), made.name)):
+            found = check(resolve(str(path), made.name, profile=profile))
+            assert [d for d in found if d.severity == "error"] == [], (made.name, profile)
+    if not list(resolve_all(str(path))):
+        for profile in (None, *profiles(str(path))):
+            for stage in resolve_runnable(str(path), profile=profile).stages:
+                assert [d for d in check(stage.recipe) if d.severity == "error"] == [], (stage.name, profile)
 
 
 # ── rules and names ──────────────────────────────────────────────────────────────────────────────────
@@ -193,7 +199,7 @@ def files():
 
 
 def test_every_file_is_a_rule_that_explains_itself():
-    assert len(files()) == len(all_rules()) == len({f.stem[:5] for f in files()})
+    assert len(files()) == len(all_rules())
     for file, rule in zip(files(), all_rules(), strict=True):
         code = file.stem[:5].upper()
         module = ast.parse(file.read_text(encoding="utf-8"))
