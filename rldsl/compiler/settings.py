@@ -183,10 +183,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim about this recipe is compared with, and over how many seeds."""
+    """What a claim about this recipe is compared with, over how many seeds, and which of its values stand in for ones
+    that its source does not publish, as dotted paths."""
 
     baseline: Annotated[str | None, RecipeName()] = None
     seeds: Count = 1
+    unpublished: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

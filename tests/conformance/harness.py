@@ -14,6 +14,7 @@ from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice, Example
 from rldsl.axes.detect import Detector
 from rldsl.axes.parameters import Support
+from rldsl.axes.searching import Search
 from rldsl.compiler.objective import Objective, build
 from rldsl.compiler.recipe import Node, Recipe, Sum
 from rldsl.diagnostics import Span
@@ -60,8 +61,9 @@ def example_choice(axis: str, name: str, example: Example | None = None) -> Choi
 
 
 def in_objective(axis: str, name: str) -> bool:
-    """Whether a choice shows in the objective: schedules, placements, optimizers and detectors do not."""
-    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency, Support, Detector)
+    """Whether a choice shows in the objective: schedules, placements, optimizers, detectors and searches do
+    not."""
+    apart = (base.Schedule, base.Placement, base.Optimizer, base.Decay, base.Latency, Support, Detector, Search)
     return not issubclass(discover.find(axis, name), apart)
 
 

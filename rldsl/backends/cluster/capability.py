@@ -7,6 +7,7 @@ from rldsl.axes.structure import Beginning
 from rldsl.compiler.canonical import canonical
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.stages import taken
+from rldsl.diagnostics import Diagnostic, RecipeError
 
 ALIGNED = {"replay_routing"}
 """What alignment may ask of these engines."""
@@ -32,3 +33,12 @@ def lacks(recipe: Recipe) -> list[str]:
     if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
         found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found
+
+
+def refuse(recipe: Recipe) -> None:
+    """RecipeError RL406 for what these engines cannot do."""
+    if needs := lacks(recipe):
+        raise RecipeError([Diagnostic(
+            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(needs)}",
+            why="what an engine cannot do would be left out silently",
+            fix="choose what it can, or run the recipe in one process: cluster { local }")])

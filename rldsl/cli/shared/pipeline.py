@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from rldsl.compiler.pipeline import (
     write_pipeline,
 )
 from rldsl.compiler.stages import Pipeline
-from rldsl.diagnostics import Diagnostic, RecipeError, at
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, at
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FINISHED
 
@@ -46,6 +47,7 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
     """Compiles a pipeline, looks at all that its stages read, and trains it in a new folder."""
     from rldsl.experiments.pipeline import prepare
 
+    _refuse(pipeline)
     plan, _, warnings = compiled(pipeline, root, args, run=True, preflight=True)
     if warnings and args.format == "terminal":
         emit(args, diagnostics=warnings)
@@ -54,6 +56,21 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
     return train(folder, root, args)
+
+
+def _refuse(pipeline: Pipeline) -> None:
+    """RecipeError RL406 for every stage that its backend cannot run: known before the first one begins."""
+    from rldsl.backends.choose import refuse
+
+    found = []
+    for stage in pipeline.stages:
+        try:
+            refuse(stage.recipe)
+        except RecipeError as error:
+            found += [replace(d, labels=d.labels or (Label(stage.span, "this stage", primary=True),))
+                      for d in error.diagnostics]
+    if found:
+        raise RecipeError(found)
 
 
 def train(folder: Path, root: Path, args: Namespace) -> int:
