@@ -15,6 +15,7 @@ from rldsl.backends.local.coefficients import coefficients
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.model import Policy
+from rldsl.backends.local.second_stream import second_stream
 from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.local.train_optimizer import OptimizerSpec, Stepper
@@ -49,8 +50,13 @@ class Update:
     def wants(self) -> tuple[str, ...]:
         """What the forward has to give."""
         read = in_update(self.objective)
-        plain = tuple(name for name in CURRENT if name == CURRENT[0] or name in read)
-        return (*plain, *sorted(filter(is_divergence, read)))
+        compared = sorted(filter(is_divergence, read))
+        return (*(name for name in CURRENT if name == CURRENT[0] or name in read), *compared)
+
+    def job(self, cutting: Cutting, skip: bool) -> UpdateJob:
+        """One step on it, with three texts of a second stream of data."""
+        options = UpdateOptions(self.wants(), cutting, True, skip)
+        return UpdateJob(self.rows, self.batch, options, 0.0, True, False, pretrain=trajectories((2, 3, 4), (0, 1, 2)))
 
 
 def update_of(objective: Objective, seed: int = 3) -> Update:
@@ -87,8 +93,7 @@ def whole(made: Update, cutting: Cutting, skip: bool = False) -> torch.Tensor:
     policy, reference = models()
     trainer = PolicyTrainer(policy, Stepper(policy, SGD), prepare(made.objective), SAMPLING, made.batch.math,
                             Teachers((reference,)))
-    options = UpdateOptions(made.wants(), cutting, True, skip)
-    policy_step(trainer, UpdateJob(made.rows, made.batch, options, 0.0, True, False), reference)
+    policy_step(trainer, made.job(cutting, skip), reference)
     return flat(policy)
 
 
@@ -106,11 +111,13 @@ def on_ranks(made: Update, ranks: Sequence[Sequence[int]], own: int) -> torch.Te
     """
     policy, reference = models()
     terms = prepare(made.objective)
-    policy.zero_grad()
+    teachers = Teachers((reference,))
+    trainer = PolicyTrainer(policy, Stepper(policy, SGD), terms, SAMPLING, made.batch.math, teachers)
+    trainer.stepper.clear()
     update = with_constants(terms, made.batch)
     mine = [made.rows[i] for i in ranks[own]]
     found = forward(policy, mine, frozenset(made.wants()), SAMPLING, grad=True, reference=reference,
-                    teachers=Teachers((reference,)))
+                    teachers=teachers)
     if terms.whole:
         column = {name: gathered(x.detach(), ranks, update.lengths) for name, x in found.items()}
         slopes = coefficients(terms, made.batch.math, made.rows, update, column, Tally())
@@ -119,6 +126,8 @@ def on_ranks(made: Update, ranks: Sequence[Sequence[int]], own: int) -> torch.Te
         slopes = coefficients(terms, made.batch.math, mine, update.select(ranks[own]), found, Tally())
     if mine:
         _backward(found, slopes)
+    for part in terms.once if own == 0 else ():
+        second_stream(trainer, part, made.job(Cutting(None, False, True), False), update, Tally())
     return flat(policy)
 
 

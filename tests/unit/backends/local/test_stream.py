@@ -34,7 +34,7 @@ RECIPE = """recipe live {
   ratio        = token(current / rollout)
   gate         = clip(0.2)
   reduction    = token_mean
-  distribution = max_lag(8)
+  distribution = on_policy
   system       = sync on colocated
   model    { policy: "toy:llama-1x32", dtype: fp32 }
   data     { train: "toy:largest", prompts: 4 }
@@ -43,6 +43,7 @@ RECIPE = """recipe live {
   evaluate { "toy:largest", every: 3, problems: 2 }
 }
 """
+CUT = RECIPE.replace("sync on", "partial(0.5) on").replace("on_policy", "max_lag(8)")
 MODEL, STEPS = "toy:llama-1x32", 5
 OPTIONS = SamplingOptions(temperature=1.0, max_tokens=12)
 SCHEDULES = [("one_step_off", {}), ("partial", {"fraction": 0.5}), ("per_sample", {"in_flight": 16}),
@@ -171,11 +172,11 @@ def test_a_real_run_goes_on_after_a_kill(plan, tmp_path, name, params) -> None:
 def test_a_schedule_that_cuts_runs_with_the_trainers_own_weights(tmp_path) -> None:
     """The embedded backend takes turns: a pause, then training; after a kill the pool is there again."""
     file = tmp_path / "turns.rl"
-    file.write_text(RECIPE.replace("sync on", "partial(0.5) on").replace("max_tokens: 100)", "max_tokens: 100) | "
+    file.write_text(CUT.replace("max_tokens: 100)", "max_tokens: 100) | "
                                                                          "per_source(8, by: \"kind\")"))
     with pytest.raises(RunError, match="kind"):
         _in_turns(tmp_path / "none", file)
-    file.write_text(RECIPE.replace("sync on", "partial(0.5) on"))
+    file.write_text(CUT)
     with pytest.raises(KeyboardInterrupt):
         _in_turns(tmp_path / "run", file, die_at=3)
     run = _in_turns(tmp_path / "run", file, resume=True)
