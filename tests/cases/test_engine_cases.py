@@ -20,7 +20,7 @@ from rldsl.runtime.errors import RunError
 from rldsl.runtime.executor import execute
 from rldsl.runtime.journal import kept_events, read_journal
 from rldsl.runtime.protocols import Cutting
-from rldsl.runtime.trajectory import Request, SamplingOptions
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 from tests.learning.training import flat, opened
 
 RECIPE = """recipe engine {
@@ -181,3 +181,31 @@ def test_c098_no_rows_are_legal_for_every_forward(tmp_path) -> None:
         assert len(run.trainer.values([], cutting)) == 0
         assert len(run.trainer.logprobs("current", [], ["logp_current"], cutting)["logp_current"]) == 0
         assert run.rollout.sample([], PLAIN, batch=0) == []
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_c082_packed_rows_and_single_rows_have_the_same_log_probs(share: bool) -> None:
+    """A row of 16 tokens beside short ones, in one piece and alone: also where the prompt ends and the row begins."""
+    policy, _ = load_policy("toy:llama-2x32", "float32", 3, device="cpu")
+    rows = [Trajectory(0, i, 0, (5, 6, 7), tuple((3 * i + k) % 90 + 1 for k in range(n)), (0.0,) * n, (0,) * n, "stop",
+                       "") for i, n in enumerate((16, 1, 4))]
+    wants = frozenset({"logp_current"})
+    packed = forward(policy, rows, wants, PLAIN, grad=False, share_prompts=share)["logp_current"]
+    alone = torch.cat([forward(policy, [r], wants, PLAIN, grad=False)["logp_current"] for r in rows])
+    assert (packed - alone).abs().max() < 1e-5
+
+
+def test_c093_a_tied_head_is_the_embedding(tmp_path) -> None:
+    """One tensor under two names: what changes in one is there in the other, and is counted and saved once."""
+    with opened(tmp_path, RECIPE) as run:
+        policy, asked = run.trainer.policy, [Request(0, 0, run.data.encode("1"), 1)]
+        names = [name for name, _ in policy.named_parameters() if "embed" in name or "head" in name]
+        assert policy.architecture.tied and names == ["embed"] and "head" not in policy.state_dict()
+        before, (plain,) = fingerprint(policy), run.rollout.sample(asked, replace(PLAIN, max_tokens=1), batch=0,
+                                                                   greedy=True)[0].tokens
+        other = (plain + 7) % 90 + 1
+        with torch.no_grad():
+            policy.embed[other] = 50 * policy.embed[plain]
+        assert fingerprint(policy) != before and torch.equal(policy.weights().head, policy.weights().embed)
+        (found,) = run.rollout.sample(asked, replace(PLAIN, max_tokens=1), batch=0, greedy=True)[0].tokens
+        assert found == other

@@ -7,7 +7,12 @@ import random
 
 import pytest
 
-from tests.probing import advantages, probe_of, row
+from rldsl.algebra.evaluate import Value
+from rldsl.algebra.expr import TOKEN
+from rldsl.compiler.objective import build
+from rldsl.runtime.batch import Batch, PlainMath
+from rldsl.runtime.settle import weigh
+from tests.probing import advantages, probe_of, recipe_of, row
 
 GROUP4 = "group(4, max_tokens: 64)"
 GROUP2 = "group(2, max_tokens: 64)"
@@ -202,3 +207,25 @@ def test_a_dropped_token_may_leave_the_denominators():
         assert [r["weight"] for r in out] == [pytest.approx(w) for w in weights], reduction
     gone = probe_of(rows[2:], reduction="response_mean", distribution="mis(0.5..2.0, denominator: kept)")
     assert gone["objective"] == 0.0 and gradients(gone) == [0.0]
+
+
+def test_c048_no_weight_no_total():
+    """There is no denominator to fall back on: a term cannot be added up before the whole update was weighed."""
+    objective = build(recipe_of(reduction="token_mean"))
+    batch = Batch.of([2], [0], {n: Value(TOKEN, [-1.0, -1.0]) for n in ("logp_current", "logp_old", "advantage")},
+                     PlainMath()).with_columns(correction=Value(TOKEN, [1.0, 1.0]))
+    with pytest.raises(KeyError, match="weight"):
+        batch.value(objective.terms()[0].expr)
+    assert weigh(objective, batch).value(objective.terms()[0].expr).data == [-1.0]
+
+
+def test_c095_one_mask_and_true_lengths():
+    """A truncated response leaves the loss as a whole; the lengths that others read stay what they were."""
+    rows = [row(1.0, 1.0, 1.0, reward=1.0, truncated=True), row(1.0, reward=0.0), row(1.0, 1.0, reward=1.0)]
+    axes = dict(feedback="verify(exact) + length_penalty(1.0, over: all) + drop_truncated", reduction="token_mean",
+                sampling="group(3, max_tokens: 8)", advantage="group_mean")
+    out = probe_of(rows, **axes)
+    assert [r["kept"] for r in out["responses"]] == [False, True, True]
+    assert [w for r in out["responses"] if r["kept"] for w in r["weight"]] == close([1 / 3] * 3)
+    rewards = [r["reward"] for r in probe_of([r | {"truncated": False} for r in rows], **axes)["responses"]]
+    assert [r["reward"] for r in out["responses"]] == close(rewards)  # lengths 3, 1 and 2, masked or not

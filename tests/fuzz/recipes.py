@@ -44,7 +44,8 @@ def recipe_text(seed: int) -> str:
         axes["gate"] = axes["gate"][1:]
     lines = [f"  {axis} = {text}" for axis, text in axes.items()] + [f"  {line}" for line in _blocks(draw, axes)]
     parent = "\n".join(["recipe base {", *lines, "}", ""])
-    return _constants(draw) + parent + "\n".join(["recipe fuzzed extends base {", *_on_top(draw, axes), "}", ""])
+    child = "\n".join(["recipe fuzzed extends base {", *_on_top(draw, axes), "}", ""])
+    return _constants(draw, child) + parent + child
 
 
 # ── axes ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -148,8 +149,14 @@ def _cluster(draw: Random) -> str:
     return f"cluster {{ {', '.join(['nodes: 1', *(p for p in parts if not p.startswith('nodes'))])} }}"
 
 
-def _constants(draw: Random) -> str:
-    return f"let few = {draw.choice((1, 2))}\nlet part = {draw.choice(('0.1', '0.25 * 2', '1 - 0.8'))}\n"
+UNUSED = 0.03
+"""How often a constant stands there that nothing uses."""
+
+
+def _constants(draw: Random, used: str) -> str:
+    known = {"few": draw.choice(("1", "2")), "part": draw.choice(("0.1", "0.25 * 2", "1 - 0.8"))}
+    return "".join(f"let {name} = {value}\n" for name, value in known.items()
+                   if name in used or draw.random() < UNUSED)
 
 
 OVERRIDES = ("gate.low = part", "gate.coef = 0.1", "sampling.temperature = 0.7", "sampling.n = few * 2",

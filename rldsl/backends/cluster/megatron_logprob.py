@@ -154,6 +154,11 @@ class _Statistics(torch.autograd.Function):
         return grad_hidden, grad_head.to(head.dtype), None, None, None, None, None
 
 
+def _scaled(p: Tensor, by: Tensor, in_place: bool) -> Tensor:
+    """Each row times its factor."""
+    return p.mul_(by.unsqueeze(1)) if in_place else p * by.unsqueeze(1)
+
+
 def _of(column: Tensor | None, part: slice) -> Tensor | None:
     return None if column is None else column[part]
 
@@ -167,13 +172,13 @@ def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor 
     tops = _largest([logits, *others], v)
     here, column = _target(targets, v)
     at = torch.where(here, logits.gather(1, column.unsqueeze(1)).squeeze(1), 0.0)
-    low = logits - tops[0].unsqueeze(1)
-    weight = low.exp()
+    low = logits.sub_(tops[0].unsqueeze(1))
+    weight = low.exp() if spec.entropy or spec.kl else low.exp_()
     sums = [weight.sum(1), at]
     if spec.entropy:
         sums.append(_times(weight, low).sum(1))
     if spec.kl:
-        other = others[0] - tops[1].unsqueeze(1)
+        other = others[0].sub_(tops[1].unsqueeze(1))
         sums += [other.exp().sum(1), _times(weight, low - other).sum(1)]
     total = list(_total(sums, v))
     z, at = total[0], total[1]
@@ -194,9 +199,9 @@ def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tenso
     hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm = ctx.saved_tensors
     spec, targets = ctx.spec, targets[part]
     logits = _logits(hidden[part], head, targets, _of(candidates, part), spec)
-    logps = logits - norm[part].unsqueeze(1)
-    p = logps.exp()
-    slope = torch.zeros_like(p) if grad_logp is None else -grad_logp[part].unsqueeze(1) * p
+    logps = logits.sub_(norm[part].unsqueeze(1))
+    p = logps.exp_() if grad_entropy is None and grad_kl is None else logps.exp()
+    slope = torch.zeros_like(p) if grad_logp is None else _scaled(p, -grad_logp[part], p is logps)
     if grad_entropy is not None:
         slope = slope - grad_entropy[part].unsqueeze(1) * _times(p, logps + entropy[part].unsqueeze(1))
     if grad_kl is not None:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
@@ -63,14 +64,15 @@ class Part:
 
 def refuse(spec: RankSpec) -> None:
     """RecipeError RL406 for what this trainer cannot do."""
-    needs = [f"alignment {name}" for name in set(spec.align) - ALIGNED]
+    needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
+    needs += [f"the quantity {name}" for name in sorted(filter(is_divergence, spec.objective.reads()))]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the cluster backend cannot train with {'; '.join(needs)}",
-            why="its log-probs would not be those of the distribution that was sampled",
-            fix="write replay(candidates) beside top_p or top_k, or tensor: 1")])
+            why="what it computed would not be what the recipe says",
+            fix="run it with the local backend, or write replay(candidates) beside top_p or top_k")])
 
 
 class Rank:

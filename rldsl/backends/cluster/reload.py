@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from .route_recorder import RouteRecorder
 from .weights import Manifest, sums, unpack
 
 
@@ -35,6 +36,14 @@ class WeightReceiver:
         self.model_runner.reload_weights(weights_iterator=iter(list(unpack(manifest, flat))))
         _repack_experts(model)
         return self.held()
+
+    def record_routes(self) -> None:
+        """From now on, `routes` knows the experts of every token that is computed."""
+        self.route_recorder = RouteRecorder(self.model_runner)
+
+    def routes(self, requests: list[str]) -> dict[str, np.ndarray]:
+        """See `RouteRecorder.take`."""
+        return self.route_recorder.take(requests)
 
     def held(self) -> dict[str, int]:
         """The sums of the weights that the model computes with. What two modules share counts once, as long as they

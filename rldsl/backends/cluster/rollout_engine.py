@@ -24,19 +24,25 @@ SEQUENCES = 256
 
 @dataclass
 class _Live:
-    """A stream under way: what was sampled since its prefix."""
+    """A stream under way, `inside` as the engine calls it: what was sampled since its prefix."""
 
     stream: Stream
+    inside: str
     params: dict[str, Any]
     tokens: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
 
-    def whole(self) -> Prefix:
-        """Everything of the response so far."""
-        old = self.stream.request.prefix
-        return Prefix(old.tokens + tuple(self.tokens), old.logps + tuple(self.logps),
-                      old.versions + tuple(self.versions))
+    def whole(self, computed: np.ndarray | None) -> Prefix:
+        """Everything of the response so far. Of `computed`, the experts of every token that the engine has computed,
+        those count that were not chosen before a pause: what is computed again was sampled with the old ones."""
+        request, old = self.stream.request, self.stream.request.prefix
+        tokens = old.tokens + tuple(self.tokens)
+        routes = old.routes
+        if computed is not None:
+            new = computed[len(routes):len(request.prompt) + max(len(tokens) - 1, 0)]
+            routes = (*routes, *(tuple(map(tuple, token)) for token in new.tolist()))
+        return Prefix(tokens, old.logps + tuple(self.logps), old.versions + tuple(self.versions), routes=routes)
 
 
 class VllmEngine:
@@ -56,6 +62,8 @@ class VllmEngine:
         for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context)):
             if getattr(model, name) != wanted:
                 raise differs(name, getattr(model, name), wanted, "vLLM")
+        if spec.routes:
+            self._engine.collective_rpc("record_routes")
 
     @property
     def busy(self) -> bool:
@@ -78,29 +86,39 @@ class VllmEngine:
         except RunError:
             self._engine.abort_request([str(stream.id)])
             raise
-        self._live[stream.id] = _Live(stream, params)
+        self._live[stream.id] = _Live(stream, inside, params)
 
     def step(self) -> list[tuple[int, Trajectory]]:
         """One token for every running stream; those that ended with it."""
-        finished = []
+        ended = []
         for output in self._engine.step():
             live = self._live[int(output.request_id)]
-            ended = _take(live, output, self.version, self.spec.tokenizer)
-            if ended is None:
+            finish = _take(live, output, self.version, self.spec.tokenizer)
+            if finish is None:
                 continue
             if not output.finished:
                 self._engine.abort_request([output.request_id])
             del self._live[live.stream.id]
-            finished.append((live.stream.id, _trajectory(live, ended, self.spec.tokenizer)))
+            ended.append((live, finish))
         self.steps += 1
-        return finished
+        computed = self._computed([live for live, _ in ended])
+        return [(live.stream.id, _trajectory(live, finish, self.spec.tokenizer, computed.get(live.inside)))
+                for live, finish in ended]
+
+    def _computed(self, streams: list[_Live]) -> dict[str, np.ndarray]:
+        """{what the engine calls a stream: the experts of its computed tokens}; nothing where nobody asked."""
+        if not self.spec.routes or not streams:
+            return {}
+        return self._engine.collective_rpc("routes", args=([live.inside for live in streams],))[0]
 
     def pause(self) -> list[Stream]:
         """Stops every stream; each comes back with what it has so far as its prefix."""
         stopped = list(self._live.values())
         self._engine.abort_request([str(live.stream.id) for live in stopped])
         self._live.clear()
-        return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole())) for live in stopped]
+        computed = self._computed(stopped)
+        return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole(computed.get(live.inside))))
+                for live in stopped]
 
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
@@ -150,8 +168,9 @@ def _says(live: _Live, tokenizer: Any) -> bool:
     return any(text in tail for text in stop)
 
 
-def _trajectory(live: _Live, finish: str, tokenizer: Any) -> Trajectory:
-    r, whole = live.stream.request, live.whole()
+def _trajectory(live: _Live, finish: str, tokenizer: Any, computed: np.ndarray | None) -> Trajectory:
+    r, whole = live.stream.request, live.whole(computed)
     ids = whole.tokens
     text = tokenizer.decode(ids[:-1] if ids and ids[-1] in tokenizer.eos else ids)
-    return Trajectory(r.group, r.first, r.row, r.prompt, ids, whole.logps, whole.versions, finish, text)
+    return Trajectory(r.group, r.first, r.row, r.prompt, ids, whole.logps, whole.versions, finish, text,
+                      routes=whole.routes)

@@ -14,7 +14,8 @@ from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 class EngineSpec:
     """What an engine is built from. `folder` is a Hugging Face model folder; `tokenizer` has `eos` and `decode`;
     `vocabulary` counts token ids; prompt and response together have at most `context` tokens. `parallel` devices hold
-    one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only."""
+    one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only. With
+    `routes` every response comes with the experts of its tokens."""
 
     folder: str
     tokenizer: Any

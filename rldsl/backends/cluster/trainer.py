@@ -83,7 +83,7 @@ class ClusterTrainer:
         return self._load(version, self.export())
 
     def export(self) -> Weights:
-        """See TrainEngine."""
+        """See TrainEngine: one buffer in Ray's object store."""
         return next(w for w in self.group.call("export", partial(stored, self.dtype)) if w is not None)
 
     def forget(self) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import torch
 
+from rldsl.algebra.divergence import Divergence
 from rldsl.backends.cluster import megatron_logprob
 from rldsl.backends.cluster.megatron_layout import Parallel
 from rldsl.backends.cluster.rank import RankSpec
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.logprob import token_statistics as embedded_statistics
+from rldsl.compiler.objective import Named
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import SamplingOptions
@@ -118,3 +120,6 @@ def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
     refuse(dataclasses.replace(spec, parallel=Parallel()))
     with pytest.raises(RecipeError, match=r"RL406 .* alignment weights"):
         refuse(dataclasses.replace(spec, sampling=SAMPLING, align={"weights": "fp8"}))
+    compared = objective(regularisers=(Named("distance", -1.0 * Divergence("reverse_kl").variable),))
+    with pytest.raises(RecipeError, match=r"RL406 .* the quantity divergence/reverse_kl"):
+        refuse(dataclasses.replace(spec, sampling=SAMPLING, objective=compared))

@@ -12,6 +12,7 @@ from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT
 from rldsl.backends.cluster.megatron_layout import Parallel, parallel
 from rldsl.backends.cluster.parcel import packed
 from rldsl.backends.cluster.rank import RankSpec
+from rldsl.backends.local.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import RecipeError
@@ -123,6 +124,21 @@ def test_a_checkpoint_goes_on_bit_for_bit(processes, folders, tmp_path, layout, 
     (tmp_path / "policy.rank-0001.pt").write_bytes(b"torn")
     with pytest.raises(RunError, match=r"RL609 .*policy\.rank-0001\.pt"):
         processes.run(2, jobs.using, spec, jobs.resumed, tmp_path, rows, parcels)
+
+
+@pytest.mark.parametrize("layout", [Parallel(data=2)], ids=named)
+def test_moments_can_be_forgotten(processes, folders, layout) -> None:
+    made, rows = objective(), made_rows()
+    first, second = (job(made, rows, seed=s) for s in range(2))
+    steady = dataclasses.replace(ADAMW, arguments={**ADAMW.arguments, "eps": 1e-4})  # a first step is ±lr without it
+    engine = embedded(folders["llama"], made, steady)
+    engine.update(first)
+    engine.forget()
+    engine.update(second)
+    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, steady)
+    found = processes.run(2, jobs.using, spec, jobs.begun_anew, rows, packed(first), packed(second))[0]
+    theirs = exported(engine.policy)
+    assert max(float((found[name] - theirs[name]).abs().max()) for name in theirs) < 1e-5
 
 
 def test_another_layout_goes_on_from_the_whole_form(processes, folders, tmp_path) -> None:

@@ -17,10 +17,10 @@ RECIPE = """recipe learns {{
   feedback     = verify(exact)
   sampling     = group(8, max_tokens: 6)
   advantage    = group_norm
-  ratio        = token(current / rollout)
+  ratio        = token(current / old)
   gate         = clip(0.2, high: 0.28)
   reduction    = token_mean
-  distribution = on_policy
+  distribution = {distribution}
   system       = {system}
 
   model    {{ policy: "toy:llama-2x128", warm_start: {warm}, dtype: float32 }}
@@ -82,9 +82,10 @@ def steps(run: Path) -> list[int]:
 
 
 def recipe(folder: Path, *, steps: int, warm: int = 88, cluster: str = "nodes: 1",
-           system: str = "sync on disaggregated(rollout: 1, train: 1)") -> str:
+           distribution: str = "tis(2.0)", system: str = "sync on disaggregated(rollout: 1, train: 1)") -> str:
     file = folder / "learns.rl"
-    file.write_text(RECIPE.format(steps=steps, warm=warm, cluster=cluster, system=system))
+    file.write_text(RECIPE.format(steps=steps, warm=warm, cluster=cluster, system=system,
+                                  distribution=distribution))
     (folder / "rldsl.toml").touch()
     return str(file)
 

@@ -1,0 +1,61 @@
+"""In a process of its own: a mixture of experts whose weights change while it samples, and the experts it recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from rldsl.backends.cluster import guard
+
+os.environ |= guard.engine_environment(gpu=False)
+guard.prepare()
+
+import torch  # noqa: E402
+
+from rldsl.backends.cluster.rollout_engine import VllmEngine  # noqa: E402
+from rldsl.backends.cluster.streams import EngineSpec, Stream  # noqa: E402
+from rldsl.backends.cluster.weights import pack  # noqa: E402
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory  # noqa: E402
+from tests.cluster import models  # noqa: E402
+
+OPTIONS = SamplingOptions(temperature=0.8, max_tokens=24)
+STEPS = 10
+"""Of the engine, before its weights change."""
+
+
+def chosen(model, row: Trajectory) -> torch.Tensor:
+    """transformers' experts for every computed token, sorted: [tokens, layers, k]."""
+    ids = torch.tensor([[*row.prompt, *row.tokens[:-1]]])
+    with torch.no_grad():
+        found = model(ids, output_router_logits=True).router_logits
+    return torch.stack([layer.topk(2, -1).indices.sort(-1).values for layer in found], 1)
+
+
+def main(folder: str) -> None:
+    old, new = models.build("moe", 1), models.build("moe", 2)
+    models.save(old, Path(folder))
+    engine = VllmEngine(EngineSpec(folder, models.Letters(), models.VOCABULARY, "float32", models.CONTEXT, 5,
+                                   cache_bytes=1 << 26, routes=True))
+    for i in range(6):
+        engine.add(Stream(i, Request(i, 0, tuple(range(20, 30 + i)), 1, first=i), OPTIONS, batch=0))
+    rows = []
+    while engine.busy:
+        rows += [t for _, t in engine.step()]
+        if engine.steps == STEPS:
+            engine.load(1, *pack(models.weights(new), "float32"))
+    before = after = whole = other = True
+    for row in rows:
+        cut = len(row.prompt) + row.versions.count(0) - 1
+        found = torch.tensor(row.routes).sort(-1).values
+        whole &= len(found) == len(row.prompt) + len(row.tokens) - 1
+        before &= torch.equal(found[:cut], chosen(old, row)[:cut])
+        after &= torch.equal(found[cut:], chosen(new, row)[cut:])
+        other &= torch.equal(found, chosen(new, row))
+    print(json.dumps({"rows": len(rows), "versions": sorted({v for r in rows for v in r.versions}), "whole": whole,
+                      "before": before, "after": after, "other": other}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
