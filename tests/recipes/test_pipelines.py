@@ -14,7 +14,7 @@ from rldsl.compiler.resolve import resolve_runnable
 RECIPES = Path(__file__).parents[2] / "recipes"
 NAMES = ("deepseek_r1", "sparse_to_dense", "glm5")
 SHORT = {
-    "deepseek_r1": ["budget.steps=1", "cold_start.budget.steps=50"],
+    "deepseek_r1": ["budget.steps=1", "cold_start.budget.steps=65", "reasoning.optim.lr=1e-6"],
     "sparse_to_dense": ["budget.steps=1", "teacher.model.warm_start=2", "student.model.warm_start=2"],
     "glm5": ["budget.steps=1", "reasoning.model.warm_start=2"],
 }
