@@ -1,4 +1,5 @@
-"""κ = π_train / π_rollout with equal weights, by model, precision and layout of the trainer.
+"""κ = π_train / π_rollout with equal weights, by model, precision and layout of the trainer; experts with replay and
+without.
 
     python benchmarks/kappa.py [ROWS]
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -44,25 +46,25 @@ SEED = 3
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 64
     print("| model | precision | layout | \\|log κ\\|: mean | 99 % below | largest | first token: \\|κ − 1\\| below |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: |", flush=True)
     with tempfile.TemporaryDirectory() as place:
         for model, layouts in ((DENSE, LAYOUTS), (MOE, EXPERT_LAYOUTS)):
             folder = Path(place) / str(len(layouts))
             (write_dense if model == DENSE else write_moe)(folder)
             for dtype in ("float32", "bfloat16"):
                 with ray_session(None, 4):
-                    for name, gaps, first in measured(folder, dtype, layouts, rows):
+                    for name, gaps, first in measured(folder, dtype, layouts, rows, model == MOE):
                         tail = float(gaps.quantile(0.99))
                         print(f"| {model} | {dtype} | {name} | {float(gaps.mean()):.1e} | {tail:.1e} | "
                               f"{float(gaps.max()):.1e} | {float((first.exp() - 1).abs().max()):.1e} |", flush=True)
 
 
-def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int) -> Iterator[tuple[str, torch.Tensor,
-                                                                                               torch.Tensor]]:
+def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int,
+             experts: bool) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
     """(layout, |log κ| of every token, log κ of every first token)."""
     reserved = reserve((Role(ROLLOUT, 1), Role(TRAIN, 2)))
     tokenizer = CharacterTokenizer()
-    engine = EngineSpec(str(folder), tokenizer, tokenizer.size, dtype, 256, SEED)
+    engine = EngineSpec(str(folder), tokenizer, tokenizer.size, dtype, 256, SEED, routes=experts)
     rollouts = Rollouts(engine, 1, engine_spawner(engine, reserved), print)
     found: list[Trajectory] = []
     for name, parallel in layouts.items():
@@ -74,9 +76,11 @@ def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int) 
             requests = [Request(i, i, tuple(p), 4) for i, p in enumerate(prompts.tolist())]
             found = rollouts.sample(requests, SAMPLING, batch=0)
         theirs = torch.tensor([x for r in found for x in r.logps], dtype=torch.float64)
-        ours = trainer.logprobs("current", found, ("logp_current",), Cutting(None, True, True))["logp_current"]
         starts = torch.tensor([0, *(len(r.tokens) for r in found[:-1])]).cumsum(0)
-        yield name, (ours - theirs).abs(), (ours - theirs)[starts]
+        ways = {"": [replace(r, routes=()) for r in found]} | ({", replayed": found} if experts else {})
+        for way, mine in ways.items():
+            ours = trainer.logprobs("current", mine, ("logp_current",), Cutting(None, True, True))["logp_current"]
+            yield name + way, (ours - theirs).abs(), (ours - theirs)[starts]
         ranks.end()
     rollouts.close()
 
@@ -86,7 +90,7 @@ def started(folder: Path, dtype: str, parallel: Parallel, reserved: Reserved) ->
     one, zero = a.Const(1.0), a.Const(0.0)
     nothing = Objective((), zero, None, zero, zero, (), (), (), zero, None, one, one, one, None, zero, ())
     sgd = OptimizerSpec("torch.optim:SGD", {"lr": 0.0, "momentum": 0.0, "weight_decay": 0.0}, None)
-    spec = RankSpec(parallel, folder, dtype, nothing, SAMPLING, sgd)
+    spec = RankSpec(parallel, folder, dtype, nothing, SAMPLING, sgd, align={"replay_routing": True})
     return Ranks(parallel.ranks, rank_spawner(spec, lambda number: reserved.strategy(TRAIN, number), 0))
 
 

@@ -81,6 +81,9 @@ DETAILS = (
            "share of computed tokens of all updates whose probabilities for trainer and sampler differ by more than a "
            "factor of 2"),
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
+    Metric("squares", "Σπ²", "number", "mean sum of squared probabilities over the vocabulary, over computed tokens"),
+    Metric("logp_pretrain", "log π of texts", "number",
+           "mean log-likelihood of a pretraining text, in nats, at the start of the update; mean over updates"),
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
     Metric("responses/cut", "cuts", "number", "times that a response of the batch was stopped and taken up again"),

@@ -90,3 +90,11 @@ def test_a_stage_whose_plan_is_gone_is_made_anew(finished: Path, capsys) -> None
     (finished / "b" / "journal.jsonl").unlink()
     assert main(["resume", "here"]) == 0
     assert json.loads((finished / "b" / "plan.json").read_text())["name"] == "tiny"
+
+
+def test_a_stage_that_no_backend_can_run_stops_it_before_the_first(piped: Path, capsys) -> None:
+    apart = "system = one_step_off on disaggregated(rollout: 1, train: 1)\n    distribution = tis"
+    text = PIPELINE.replace("{ budget { steps: 1 } }", "{\n    " + apart + "\n  }")
+    (piped / "p.rl").write_text(RECIPE + text)
+    refused(capsys, 4, "RL406", "stage b", "this stage", argv=["run", "p.rl:p"])
+    assert not (piped / "runs").exists()
