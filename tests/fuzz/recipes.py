@@ -74,7 +74,7 @@ def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
 
 def _feedback(draw: Random) -> str:
     terms = [one(draw, "feedback", draw.choice((base.Source,) * 7 + (base.Shaping,)))]
-    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter, Choice)))
+    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter, base.Wrapping, Choice)))
     terms = [draw.choice((f"{t}", f"{t}", f"0.5 * {t}")) for t in terms]
     if draw.random() < 0.1:
         terms[0] = f"{terms[0]} * {one(draw, 'feedback', base.Source)}"
