@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from random import Random
@@ -64,7 +65,11 @@ def one(draw: Random, axis: str, role: type[Choice]) -> str:
 def _text(x: object, hint: object) -> str:
     if isinstance(x, float):
         return plain(x)
-    return f'"{x}"' if isinstance(x, str) and x not in words(hint) else show(x)
+    texts = (x,) if isinstance(x, str) else x
+    if not (isinstance(texts, tuple) and all(isinstance(t, str) and t not in words(hint) for t in texts)):
+        return show(x)
+    quoted = [json.dumps(t) for t in texts]
+    return quoted[0] if isinstance(x, str) else f"[{', '.join(quoted)}]"
 
 
 def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
