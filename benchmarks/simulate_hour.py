@@ -1,4 +1,4 @@
-"""An hour of virtual time with 32,000 environments, under every schedule: how long the simulation takes, in CPU seconds.
+"""An hour of virtual time with 32,000 environments, under every schedule: the CPU seconds that it takes.
 
     python benchmarks/simulate_hour.py [MEDIAN SECONDS]
 
