@@ -28,6 +28,7 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from . import megatron_cpu
 from .megatron_layout import Parallel, Place, join, leave, place
+from .megatron_shape import read_shape, require_fit
 from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
@@ -63,7 +64,8 @@ class Part:
 
 
 def refuse(spec: RankSpec) -> None:
-    """RecipeError RL406 for what this trainer cannot do."""
+    """RecipeError RL402 for a model that the layout cannot divide, RL406 for what this trainer cannot do."""
+    require_fit(read_shape(spec.policy), spec.parallel, spec.policy)
     needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
     needs += [f"the quantity {name}" for name in sorted(filter(is_divergence, spec.objective.reads()))]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:

@@ -53,6 +53,14 @@ def test_the_gradient_is_that_of_the_embedded_backend(processes, folders, parall
         assert mine[0].means()[name] == pytest.approx(value, rel=1e-4, abs=1e-6), name
 
 
+def test_a_key_value_head_may_be_on_two_ranks(processes, folders) -> None:
+    made, rows = objective(), made_rows()
+    update = [job(made, rows)]
+    ours, theirs, *_ = compare(processes, Parallel(tensor=2), folders["one_key"], made, update, rows)
+    assert float(torch.cosine_similarity(ours, theirs, 0)) > 0.9999
+    assert float(ours.norm() / theirs.norm()) == pytest.approx(1, abs=1e-3)
+
+
 @pytest.mark.parametrize("parallel", LAYOUTS, ids=named)
 def test_three_steps_of_adam_are_those_of_the_embedded_backend(processes, folders, parallel) -> None:
     made, rows = objective(), made_rows()

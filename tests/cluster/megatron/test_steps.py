@@ -11,7 +11,7 @@ from rldsl.algebra import expr as a
 from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT
 from rldsl.backends.cluster.megatron_layout import Parallel, parallel
 from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import RankSpec
+from rldsl.backends.cluster.rank import RankSpec, refuse
 from rldsl.backends.local.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster
@@ -162,6 +162,14 @@ def test_the_cluster_block_makes_the_layout() -> None:
         parallel(Cluster(None, tensor=2), 3)
     with pytest.raises(RecipeError, match="RL401"):
         parallel(Cluster(None, pipeline=2, expert=4), 4)
+
+
+@pytest.mark.parametrize(("layout", "said"), [
+    (Parallel(tensor=3), "4 attention heads, which tensor 3"), (Parallel(pipeline=4), "2 layers, which pipeline 4"),
+    (Parallel(data=2, expert=2), "0 experts, which expert 2")])
+def test_a_model_that_the_layout_does_not_divide_is_refused(folders, layout, said) -> None:
+    with pytest.raises(RecipeError, match=f"RL402 .* has {said} does not divide"):
+        refuse(RankSpec(layout, folders["llama"], "float32", objective(), SAMPLING, SGD))
 
 
 def test_an_optimizer_that_megatron_has_not_is_refused(processes, folders) -> None:
