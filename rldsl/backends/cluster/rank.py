@@ -7,7 +7,7 @@ of them comes back from one rank of each data-parallel shard, and None from the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class RankSpec:
     critic: tuple[OptimizerSpec, int] | None = None
     reference: Path | None = None
     teacher: Path | None = None
-    align: Mapping[str, Any] = ()
+    align: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Rank:
 
         spec, dtype = self.spec, DTYPES[self.spec.dtype]
         self.math = TorchMath(torch.cuda.current_device())
-        wide = spec.align.get("head_dtype") == "float32" if spec.align else False
+        wide = spec.align.get("head_dtype") == "float32"
         policy, stepper = hold(spec.policy, dtype, spec.optimizer, wide=wide, replays="replay_routing" in spec.align)
         self.policy = PolicyTrainer(policy, stepper, prepare_terms(spec.objective), spec.sampling, self.math)
         self.frozen = {name: hold(folder, dtype, None, wide=wide)[0]
