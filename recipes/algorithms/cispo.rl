@@ -8,8 +8,9 @@ recipe cispo extends grpo {
   gate      = cispo(1.0, high: 0.28)
   reduction = token_mean
 
-  data  { prompts: 64 }
-  optim { adamw(lr: 1e-6), updates_per_batch: 16 }
+  data     { prompts: 64 }
+  optim    { adamw(lr: 1e-6), updates_per_batch: 16 }
+  evidence { unpublished: ["gate.high"] }
 
   profile toy { optim { adamw(lr: 5e-4), updates_per_batch: 4 } }
 }

@@ -6,4 +6,6 @@ recipe cispo_m2 extends cispo {
 
   advantage    = reward_to_go
   distribution = mis(0.5..2.0)  # the report stacks MIS on top; its band is unpublished, the default stands in
+
+  evidence { unpublished: ["gate.high", "distribution.band"] }
 }

@@ -8,12 +8,13 @@ recipe dis extends grpo {
   ratio        = token(current / rollout)
   gate         = double_sided(0.3, 5.0)
   reduction    = token_mean
-  distribution = max_lag(4)  # the published system's threshold is unpublished
+  distribution = max_lag(4)
   system       = one_step_off on disaggregated(rollout: 4, train: 4)
 
-  data    { prompts: 64 }
-  optim   { adamw(lr: 1e-6) }
-  cluster { nodes: 1, gpus_per_node: 8, gpu: "H800-80GB" }
+  data     { prompts: 64 }
+  optim    { adamw(lr: 1e-6) }
+  cluster  { nodes: 1, gpus_per_node: 8, gpu: "H800-80GB" }
+  evidence { unpublished: ["distribution.versions"] }
 
   profile toy {
     distribution = on_policy

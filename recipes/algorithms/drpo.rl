@@ -6,12 +6,13 @@ recipe drpo extends grpo {
 
   feedback  = verify(math, extract: boxed) + overlong(max: 8192, buffer: 4096)
   sampling  = group(8, max_tokens: 8192)
-  advantage = decoupled(lambda: 1)  # unpublished here: this value is a stand-in
+  advantage = decoupled(lambda: 1)
   gate      = clip(0.2)
   reduction = token_mean
 
-  data  { prompts: 64 }
-  optim { adamw(lr: 1e-6), updates_per_batch: 4 }
+  data     { prompts: 64 }
+  optim    { adamw(lr: 1e-6), updates_per_batch: 4 }
+  evidence { unpublished: ["advantage.lambda"] }
 
   profile toy {
     feedback = verify(exact) + overlong(max: 6, buffer: 2)

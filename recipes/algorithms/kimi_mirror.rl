@@ -7,11 +7,12 @@ recipe kimi_mirror extends grpo {
   sampling  = group(8, max_tokens: 8192)
   advantage = group_mean
   ratio     = none
-  gate      = none + mirror(0.1, grain: response)  # τ is unpublished: this value is a stand-in
+  gate      = none + mirror(0.1, grain: response)
   reduction = sequence_sum
 
-  data  { prompts: 64 }
-  optim { adamw(lr: 1e-6), updates_per_batch: 4 }
+  data     { prompts: 64 }
+  optim    { adamw(lr: 1e-6), updates_per_batch: 4 }
+  evidence { unpublished: ["gate.tau"] }
 
   profile toy { optim { adamw(lr: 5e-4), updates_per_batch: 2 } }
 }

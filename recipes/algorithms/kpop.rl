@@ -4,5 +4,7 @@ import std.icepop
 recipe kpop extends icepop {
   "IcePop's place, with binary KL in both directions as the bound."
 
-  distribution = kpop(0.01)  # φ is unpublished: this value is a stand-in
+  distribution = kpop(0.01)
+
+  evidence { unpublished: ["distribution.phi"] }
 }

@@ -8,5 +8,7 @@ pipeline glm5 {
   stage reasoning = glm5_reasoning
   stage agentic   = glm5_agentic from reasoning
   stage general   = glm5_general from agentic
-  stage distill   = glm5_distill(teachers: [agentic]) from general
+  stage distill   = glm5_distill(teachers: [reasoning, agentic]) {
+    model { teaching: mean }
+  } from general
 }

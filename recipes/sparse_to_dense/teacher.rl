@@ -7,7 +7,7 @@ recipe sparse_teacher extends grpo {
   model { policy: "Qwen/Qwen3-8B", dtype: bf16 }
 
   profile toy {
-    model    { policy: "toy:llama-3x96", dtype: auto, warm_start: 90 }
+    model    { policy: "toy:llama-3x96", dtype: auto, warm_start: 65 }
     data     { prompts: 64 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 4 }
     budget   { steps: 60 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from .choice import Choice, Example
 
 AXES = ("feedback", "sampling", "advantage", "ratio", "gate", "reduction", "distribution", "system")
-FAMILIES = (*AXES, "decay", "support", "optimizer", "detector", "latency")
+FAMILIES = (*AXES, "decay", "support", "optimizer", "detector", "latency", "search")
 PLUGIN_GROUP = "rldsl.axes"
 
 

@@ -8,10 +8,20 @@ from functools import partial
 
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
+from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.run import Run
 
 OpenRun = Callable[..., AbstractContextManager[Run]]
+
+
+def refuse(recipe: Recipe) -> None:
+    """RecipeError RL406 for what the backend that the recipe asks for cannot do; no engine is loaded."""
+    if recipe.settings.cluster.where != "local":
+        from .cluster.capability import refuse as unable
+    else:
+        from .local.refusal import refuse as unable
+    unable(recipe)
 
 
 def opener(plan: Plan, address: str | None) -> OpenRun:

@@ -19,7 +19,7 @@ NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (defau
             "sample one in all slots)", "positive"),
            ("--push", "SECONDS", "that new weights take to the engines (default: as recorded, or 0)", "not negative"),
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
-           ("--rate", "TOKENS/S", "of one response (default: 50)", "positive"),
+           ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
 COUNTS = (("--slots", "responses that all devices together sample at a time (default: a batch of the first recipe)"),
           ("--batches", "batches to train (default: 50)"))
@@ -173,7 +173,8 @@ def _trace(args: argparse.Namespace, recipe: Any) -> Any:
     if Path(args.latency).is_dir() or "/" in args.latency:
         return recorded(Path(args.latency), args.seed)
     latency = choice_alone(args.latency, "latency", Latency, "--latency")
-    return drawn(latency, show(latency), args.rate or 50.0, recipe.sampling[0].choice.max_tokens, args.seed)
+    most = recipe.sampling[0].choice.max_tokens
+    return drawn(latency, show(latency), args.rate or most / latency.quantile(0.99), most, args.seed)
 
 
 def _write(path: str, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .difference import Difference, compare
 from .difference import to_json as stage_json
 from .difference import to_text as stage_text
-from .stages import Pipeline, Stage
+from .stages import Pipeline, Stage, told
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def compare_pipelines(old: Pipeline, new: Pipeline) -> PipelineDifference:
 
 
 def _takes(stage: Stage) -> str:
-    return ", ".join(link.words for link in stage.links) or "nothing"
+    return "; ".join(told(stage.links)) or "nothing"
 
 
 def to_text(d: PipelineDifference) -> str:

@@ -88,6 +88,9 @@ def compare(expansion: Expansion, root: Path, metric: str) -> Comparison:
     found = {p.id: {int(s): read(runs[x]) for s, x in (p.experiments or {}).items() if x in runs}
              for p in expansion.points}
     recorded(metric, [m for by_seed in found.values() for m in by_seed.values()])
+    if expansion.search is not None:
+        expansion = replace(expansion, points=tuple(p for p in expansion.points if found[p.id]
+                                                    or p.id == expansion.reference))
     build = _ablation if expansion.kind == ABLATION else _sweep
     sections = _adjusted(build(expansion, recipes, found))
     shown = list(dict.fromkeys(row.point for row in sections[0].rows))[:8]

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,12 +32,13 @@ ATTEMPTS = 3
 POLL = 0.2
 PATIENCE = 60.0
 """Seconds that interrupted runs have to write down how they ended."""
-REUSED = "REUSED"
+REUSED, PRUNED = "REUSED", "PRUNED"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job stands after the driver has done what it could. REUSED is a run that was finished before."""
+    """How a job stands after the driver has done what it could. REUSED is a run that was finished before, PRUNED one
+    that was ended, or not begun, because its point fell behind."""
 
     job: Job
     folder: Path
@@ -77,42 +78,49 @@ def alone(folder: Path, lock: str = LOCK) -> Iterator[None]:
 @dataclass
 class Driver:
     """`home` is the folder of the expansion itself, under whose tracked run the children are nested. `tell` hears of
-    each outcome with how many there are so far and in all."""
+    each outcome with how many there are so far and in all; `behind` is asked, now and then, which points are to end."""
 
     expansion: Expansion
     root: Path
     home: Path
     jobs: int
     tell: Tell
+    behind: Callable[[Driver], Collection[str]] = lambda _: ()
+    waiting: list[Task] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    folders: dict[str, Path] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     running: list[Task] = field(default_factory=list)
 
     def run(self, again: bool) -> list[Outcome]:
         """Brings every job to an end. KeyboardInterrupt ends the running ones first, resumable."""
         wanted = self.expansion.jobs()
-        waiting = self._waiting(wanted, {} if again else finished(self.root), again)
+        self.waiting = self._tasks(wanted, {} if again else finished(self.root), again)
         try:
-            while waiting or self.running:
-                while waiting and len(self.running) < self.jobs:
-                    self._start(waiting.pop(0))
+            while self.waiting or self.running:
+                while self.waiting and len(self.running) < self.jobs:
+                    self._start(self.waiting.pop(0))
                 time.sleep(POLL)
                 for task in list(self.running):
                     if self._over(task):
                         self.running.remove(task)
-                        waiting += self._settle(task)
+                        self.waiting += self._settle(task)
+                self._end(set(self.behind(self)) - self.ended)
         except KeyboardInterrupt:
             self._interrupt()
             raise
         return self.outcomes
 
-    def _waiting(self, wanted: Sequence[Job], known: Mapping[str, Path], again: bool) -> list[Task]:
+    def _tasks(self, wanted: Sequence[Job], known: Mapping[str, Path], again: bool) -> list[Task]:
         tasks = []
         for job in wanted:
             if job.experiment in known:
+                self.folders[job.experiment] = known[job.experiment]
                 self._note(Outcome(job, known[job.experiment], REUSED))
             else:
                 name = Path(job.plan).stem.rpartition("-")[0]
                 tasks.append(Task(job, folder_of(self.root, name, job.experiment, again)))
+                self.folders[job.experiment] = tasks[-1].folder
         return tasks
 
     def _start(self, task: Task) -> None:
@@ -138,6 +146,9 @@ class Driver:
         if stands == FINISHED:
             self._note(self._outcome(task, FINISHED, ""))
             return []
+        if task.job.points[0] in self.ended and stands != RUNNING:
+            self._note(self._outcome(task, PRUNED, ""))
+            return []
         left = task.process is None or stands == RUNNING
         killed = task.process is not None and task.process.returncode < 0
         if left or (killed and task.attempts < ATTEMPTS):
@@ -146,6 +157,17 @@ class Driver:
         error = error or ("its process was killed" if killed else _last_line(task.folder / OUTPUT))
         self._note(self._outcome(task, KILLED if killed else FAILED, error))
         return []
+
+    def _end(self, points: Collection[str]) -> None:
+        """Ends the runs of points that fell behind: those at work as Ctrl-C would, the others before they begin."""
+        self.ended |= set(points)
+        for task in self.running:
+            if task.job.points[0] in points and task.process is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    task.process.send_signal(signal.SIGTERM)
+        for task in [t for t in self.waiting if t.job.points[0] in points]:
+            self.waiting.remove(task)
+            self._note(Outcome(task.job, task.folder, PRUNED))
 
     def _outcome(self, task: Task, stands: str, error: str) -> Outcome:
         return Outcome(task.job, task.folder, stands, error, time.monotonic() - task.since)

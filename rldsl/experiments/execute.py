@@ -17,6 +17,7 @@ from .driver import Driver, Outcome, alone
 from .expansion import Expansion
 from .parent import expanded, reachable
 from .report_html import to_html
+from .search import Search, strategy_of
 
 POINTS, REPORT = "points.json", "report.html"
 Tell = Callable[[Outcome, int, int], None]
@@ -34,8 +35,9 @@ class Executed:
 
 
 def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again: bool, tell: Tell) -> Executed:
-    """Runs what is not finished yet. RecipeError RL409, RunError RL609 where it cannot begin."""
+    """Runs what is not finished yet. RecipeError RL407, RL409, RunError RL609 where it cannot begin."""
     reachable(expansion)
+    strategy = strategy_of(expansion) if expansion.search is not None else None
     home = frozen.with_suffix("")
     with alone(home):
         parent = expanded(expansion, home, root, frozen)
@@ -46,23 +48,24 @@ def execute(expansion: Expansion, frozen: Path, root: Path, *, jobs: int, again:
             parent.progress(counts)
             tell(outcome, number, total)
 
-        driver = Driver(expansion, root, home, jobs, told)
+        work = (Driver(expansion, root, home, jobs, told) if strategy is None else
+                Search(expansion, root, home, jobs, told, strategy, parent.trials))
         try:
-            driver.run(again)
+            outcomes = work.run(again)
         except KeyboardInterrupt:
             parent.close(KILLED)
             raise
         except BaseException:
             parent.close(FAILED)
             raise
-        _upload_rest(driver.outcomes)
-        _write_points(home, driver.outcomes)
+        _upload_rest(outcomes)
+        _write_points(home, outcomes)
         parent.artifact(POINTS)
         found = _write_report(expansion, root, home)
         if not found:
             parent.artifact(REPORT)
-        ended = all(o.status not in (FAILED, KILLED) for o in driver.outcomes)
-        return Executed(driver.outcomes, home, parent.close(FINISHED if ended else FAILED), found)
+        ended = all(o.status not in (FAILED, KILLED) for o in outcomes)
+        return Executed(outcomes, home, parent.close(FINISHED if ended else FAILED), found)
 
 
 def _upload_rest(outcomes: Sequence[Outcome]) -> None:

@@ -75,10 +75,21 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A dimension of a sweep's grid: what moves along it, how many places it has, and whether they have an order. The
+    points are numbered with the last line moving fastest."""
+
+    paths: tuple[str, ...]
+    size: int
+    ordered: bool
+
+
+@dataclass(frozen=True)
 class Expansion:
     """`varies` are the paths (or changes) that differ between points; `reference` is the point that others are
     compared with; `order` is the path of an ablation, `orders` whether all were asked for; `track` is where runs
-    are tracked, with the experiment's name."""
+    are tracked, with the experiment's name. `search` is how points of the grid `space` are chosen, as a canonical
+    choice; without it all of them are run."""
 
     kind: str
     name: str
@@ -92,6 +103,8 @@ class Expansion:
     track: tuple[str | None, str]
     order: tuple[str, ...] = ()
     orders: str = "given"
+    search: Mapping[str, Any] | None = None
+    space: tuple[Line, ...] = ()
     version: int = VERSION
 
     def jobs(self) -> list[Job]:
@@ -108,11 +121,20 @@ class Expansion:
         """The point of that id."""
         return next(p for p in self.points if p.id == id)
 
+    def trials(self) -> int:
+        """How many points are run, at most."""
+        ready = sum(p.state == READY for p in self.points)
+        return ready if self.search is None else min(ready, self.search["params"]["trials"])
+
     def cost(self) -> Cost:
-        """That of all its runs."""
+        """That of all its runs; of a search, of as many as it may make, each as long as the longest."""
+        each = [self.point(job.points[0]).cost for job in self.jobs()]
+        if self.search is not None:
+            longest = max(each, key=lambda c: c.tokens, default=Cost())
+            return longest.times(min(len(each), self.trials() * len(self.seeds)))
         total = Cost()
-        for job in self.jobs():
-            total = total.plus(self.point(job.points[0]).cost)
+        for cost in each:
+            total = total.plus(cost)
         return total
 
 
@@ -221,7 +243,8 @@ def read_expansion(path: Path) -> Expansion:
             raise ValueError(f"it has version {data['version']}; this release reads {VERSION}")
         points = tuple(_point(p) for p in data["points"])
         tuples = {k: tuple(data[k]) for k in ("varies", "seeds", "track", "order")}
-        return Expansion(**{**data, **tuples, "points": points})
+        space = tuple(Line(tuple(x["paths"]), x["size"], x["ordered"]) for x in data["space"])
+        return Expansion(**{**data, **tuples, "points": points, "space": space})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError([at("RL407", f"the expansion {path} cannot be read: {error}", None,
                               fix="run `rldsl sweep` or `rldsl ablate` again")]) from error

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from rldsl.compiler.diff import diff
+from rldsl.compiler.show import show_data
 from rldsl.runtime.metrics import metric as metric_of
 
 from .comparison import NO, SAME, UNKNOWN, YES, Comparison, Row
@@ -24,7 +25,9 @@ def evidence(c: Comparison) -> list[tuple[str, str]]:
     judged = (f"{tasks}: {s['evaluate']['problems']} problems, {s['evaluate']['samples']} samples each, after the last "
               "batch" if tasks else "none")
     made = "ablation" if e.kind == ABLATION else "sweep"
-    return [(made, f"{e.name}: {e.of}"), ("metric", f"{c.metric}: {metric_of(c.metric).definition or 'the run’s own'}"),
+    searched = [("search", f"{show_data(e.search)}; rows are the points that have runs")] if e.search else []
+    measured = metric_of(c.metric).definition or "the run’s own"
+    return [(made, f"{e.name}: {e.of}"), *searched, ("metric", f"{c.metric}: {measured}"),
             ("baseline", e.point(e.reference).label), ("model", str(s["model"]["policy"])),
             ("data", str(s["data"]["train"])), ("budget of the baseline", budget), ("evaluation", judged),
             ("seeds", f"{len(e.seeds)}, the same for every row: {', '.join(map(str, e.seeds))}"),

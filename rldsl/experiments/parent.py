@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import urllib.request
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from rldsl.runtime.tracking import Tracker, TrackingReport, TrackingSettings, ab
 
 from .driver import REUSED
 from .expansion import Expansion
+from .search import EVENT, Trial, as_data
 
 EXPANSION = "expansion.json"
 SECONDS = 5.0
@@ -67,6 +68,13 @@ class Parent:
     def scored(self, step: int, metrics: Mapping[str, float]) -> None:
         """What the runs up to the `step`th came to."""
         self.journal.append("evaluate", step=step, metrics=dict(metrics))
+
+    def trials(self, made: Sequence[Trial], best: float | None, number: int) -> None:
+        """Trials of a search that are over, the best mean so far and how many there are: what a later session knows."""
+        self.journal.append(EVENT, trials=as_data(made))
+        self.steps += 1
+        self.journal.append("step", step=self.steps, metrics={"search/trials": float(number), "search/best": best})
+        self.journal.sync()
 
     def artifact(self, path: str) -> None:
         """A file in the folder that the tracker shall have."""

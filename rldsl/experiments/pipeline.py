@@ -16,7 +16,7 @@ from rldsl.compiler.pipeline import PipelinePlan, StagePlan, read_pipeline, writ
 from rldsl.compiler.plan import write_text
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.folder import FAILED, FINISHED, LOCK, PLAN, PROJECT, status
+from rldsl.runtime.folder import FAILED, FINISHED, KILLED, LOCK, PLAN, PROJECT, status
 from rldsl.runtime.journal import FILE as JOURNAL
 from rldsl.runtime.journal import read_journal
 from rldsl.runtime.metrics import HELD_OUT
@@ -79,8 +79,8 @@ def run_stages(folder: Path, root: Path, run_stage: RunStage, tell: Tell) -> End
                 if stands != FINISHED:
                     break
                 _note(parent, number, stage, folder)
-        except BaseException:
-            parent.close(FAILED)
+        except BaseException as error:
+            parent.close(KILLED if isinstance(error, KeyboardInterrupt) else FAILED)
             raise
         (folder / REPORT).write_text(to_html(plan.name, rows(plan, folder)), encoding="utf-8")
         parent.artifact(REPORT)
@@ -124,7 +124,7 @@ def _note(parent: Parent, number: int, stage: StagePlan, folder: Path) -> None:
 
 
 def _start(plan: PipelinePlan) -> dict[str, Any]:
-    stages = {s.name: {"recipe": s.plan.name, "takes": ", ".join(words for words, _ in s.takes) or "none",
+    stages = {s.name: {"recipe": s.plan.name, "takes": "; ".join(s.takes) or "none",
                        "experiment": s.plan.fingerprints["experiment"]} for s in plan.stages}
     return {"name": plan.name, "params": {"kind": PIPELINE, "stages": stages, "profile": plan.profile or "none"},
             "artifacts": [FILE, RECIPE], "recipe": plan.source,

@@ -6,6 +6,8 @@ from collections.abc import Container
 from dataclasses import asdict
 from typing import Any
 
+from rldsl.compiler.show import show_data
+
 from .expansion import INVALID, READY, Expansion, Point
 from .text_table import aligned
 
@@ -20,10 +22,16 @@ def to_text(e: Expansion, done: Container[str]) -> str:
     cost = e.cost()
     lines = [*aligned(head, rows), "", f"{len(e.points):,} points, {ready:,} ready, × {len(e.seeds)} seeds "
              f"({', '.join(map(str, e.seeds[:8]))}{' …' if len(e.seeds) > 8 else ''}) = {len(jobs):,} runs",
-             f"{len(jobs) - len(left):,} of them finished before, {len(left):,} to run",
+             f"{len(jobs) - len(left):,} of them finished before, {len(left):,} to run", *_searched(e),
              f"predicted for all: {cost.batches:,} batches, {cost.responses:,} responses, "
              f"at most {cost.tokens:,} sampled tokens (without refills, evaluation and warm start)"]
     return "\n".join(lines)
+
+
+def _searched(e: Expansion) -> list[str]:
+    if e.search is None:
+        return []
+    return [f"search: {show_data(e.search)}: at most {e.trials():,} points with all their seeds, the recipe's first"]
 
 
 def _state(p: Point) -> str:
@@ -41,4 +49,5 @@ def to_json(e: Expansion, done: Container[str]) -> dict[str, Any]:
     points = [{"id": p.id, "values": dict(p.values), "state": p.state, "found": [list(f) for f in p.found],
                "fingerprints": p.fingerprints, "experiments": p.experiments} for p in e.points]
     return {"kind": e.kind, "name": e.name, "varies": list(e.varies), "seeds": list(e.seeds), "points": points,
+            "search": e.search, "trials": e.trials(),
             "runs": len(jobs), "finished": sum(j.experiment in done for j in jobs), "cost": asdict(e.cost())}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rldsl.compiler.canonical import canonical
+from rldsl.compiler.canonical import canonical, choice_data
 from rldsl.compiler.diff import diff
 from rldsl.compiler.resolve.dimensions import Axis
 from rldsl.compiler.resolve.variants import Variants, sweep_of
@@ -20,6 +20,7 @@ from .expansion import (
     SWEEP,
     Compiled,
     Expansion,
+    Line,
     Point,
     bounded,
     compiled,
@@ -48,7 +49,8 @@ def expand_sweep(file: str, name: str | None, root: Path, *, metric: str, profil
     `evidence.seeds`. RecipeError with everything wrong, or RL215 where no point is left.
     """
     sweep, axes, variants = sweep_of(file, name, profile=profile, sets=sets)
-    base = variants.base()
+    base, search = variants.base(), variants.search(sweep)
+    metric = search.metric or metric if search else metric
     chosen = _seeds(axes, seeds, base.seed, base.settings.evidence.seeds, sweep)
     axes = [a for a in axes if a.paths != (SEED,)]
     bounded(_number(axes), len(chosen), f"the sweep `{sweep.name}`", sweep.name_span)
@@ -62,7 +64,9 @@ def expand_sweep(file: str, name: str | None, root: Path, *, metric: str, profil
     track = base.settings.track
     expansion = Expansion(SWEEP, sweep.name, os.path.relpath(sweep.span.file, root), sweep.of.id, varies, chosen,
                           metric, _reference(made, canonical(base)), points,
-                          (track.mlflow, track.experiment or sweep.name))
+                          (track.mlflow, track.experiment or sweep.name),
+                          search=choice_data(search) if search else None,
+                          space=tuple(Line(a.paths, len(a.places), not a.listed) for a in axes))
     warnings = dict.fromkeys(d for m in made for d in m.warnings)
     return Expanded(expansion, (*found, *warnings))
 

@@ -78,7 +78,8 @@ class Builder:
         return tree.Sweep(parts[1].text, self._name(parts[3]),
                           tuple(item for item in items if isinstance(item, tree.Dimension)),
                           tuple(item for item in items if isinstance(item, tree.Exclude)),
-                          self._over(parts), self._span(parts[1]))
+                          self._over(parts), self._span(parts[1]),
+                          tuple(item for item in items if isinstance(item, tree.Entry)))
 
     def ablate(self, parts: list) -> tree.Ablate:
         """`ablate name from a to b { … }`."""

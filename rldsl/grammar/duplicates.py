@@ -30,8 +30,9 @@ def _inside(node: object) -> list[Diagnostic]:
         case tree.Pipeline(stages=stages):
             return _repeated((s.name, f"stage `{s.name}`", s.name_span) for s in stages) \
                 + [d for stage in stages for d in _inside(stage)]
-        case tree.Sweep(dimensions=dimensions):
-            return _repeated((p.text, f"`{p.text}`", p.span) for d in dimensions for p in d.paths)
+        case tree.Sweep(dimensions=dimensions, options=entries):
+            return _repeated((p.text, f"`{p.text}`", p.span) for d in dimensions for p in d.paths) \
+                + _repeated((e.key, f"`{e.key}`", e.key_span) for e in entries)
     return []
 
 

@@ -13,7 +13,8 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 SCALES = frozenset({"log", "linear"})
 PLACES = {"statement": "a statement (`recipe`, `let`, `import`, `sweep`, `ablate` or `pipeline`)",
           "recipe_item": "`axis = choice`, a block or a profile", "plain_item": "`axis = choice` or a block",
-          "entry": "`key: value` or a bare entry", "sweep_item": "`path in values`, `zip { … }` or `exclude when …`",
+          "entry": "`key: value` or a bare entry",
+          "sweep_item": "`path in values`, `zip { … }`, `exclude when …` or `search: …`",
           "dimension": "`path in values`", "pipeline_item": "`stage name = recipe`", "expression": "a value",
           "path": "a path like `gate.high`"}
 

@@ -198,12 +198,15 @@ class Exclude:
 
 @dataclass(frozen=True)
 class Sweep:
+    """`options` are its `key: value` entries."""
+
     name: str
     of: Name
     dimensions: tuple[Dimension, ...]
     excludes: tuple[Exclude, ...]
     span: Span
     name_span: Span
+    options: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)

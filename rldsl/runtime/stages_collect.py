@@ -23,7 +23,7 @@ def collect(run: Run, work: Work, node: Node) -> None:
     """Writes down the responses of the batch that passed, and after the last batch all of them as one file.
 
     A response passes where its correctness (without such a term, its score) is above 0 and it was not cut. Of equal
-    responses to one prompt one is kept, in the order of siblings, at most `most`. RunError RL613 where none passed.
+    responses to one prompt one is kept, in the order of siblings, at most `most`. RunError RL618 where none passed.
     """
     rows = list(_passed(run, work, node.options["most"]))
     folder = run.folder / PARTS
@@ -34,7 +34,7 @@ def collect(run: Run, work: Work, node: Node) -> None:
         parts = sorted(folder.glob("batch-*.jsonl"))
         every = list(dict.fromkeys(line for f in parts for line in f.read_text(encoding="utf-8").splitlines()))
         if not every:
-            raise RunError(Diagnostic("RL613", f"no response of {len(parts)} batches passed, so there is no data set",
+            raise RunError(Diagnostic("RL618", f"no response of {len(parts)} batches passed, so there is no data set",
                                       why="a stage that is to learn from it would have nothing to learn",
                                       fix="start from a better policy, sample more, or choose easier prompts"))
         _write(run.folder / COLLECTED, every)

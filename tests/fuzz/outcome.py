@@ -60,8 +60,8 @@ def _reported(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[str, ..
 
 def _trained(plan: Plan, folder: Path) -> tuple[str, ...]:
     """Runs both batches; the code of what stopped them, if something that may."""
-    from rldsl.backends.local.launch import open_run
-    from rldsl.runtime.executor import execute
+    from rldsl.backends.local import launch
+    from rldsl.runtime.recover import execute_through_deaths
 
     numbers: list[float] = []
 
@@ -69,8 +69,8 @@ def _trained(plan: Plan, folder: Path) -> tuple[str, ...]:
         numbers.extend(data["metrics"].values() if kind == "step" else ())
 
     try:
-        with open_run(plan, folder / "run", folder, observe, resume=False) as run:
-            execute(run)
+        with launch.open_run(plan, folder / "run", folder, observe, resume=False) as run:
+            execute_through_deaths(run)
             assert run.progress.batch == 2 and numbers
             assert all(p.isfinite().all() for p in run.trainer.policy.parameters()), "a weight is not finite"
     except RecipeError as error:

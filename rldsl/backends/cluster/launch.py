@@ -24,7 +24,6 @@ from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
-from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
@@ -34,7 +33,7 @@ from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run
 from rldsl.runtime.usage import Usage
 
-from .capability import lacks
+from .capability import refuse
 from .engine_process import spawner
 from .model_folder import Source, Start, require_cpu_heads, source
 from .placement import ROLLOUT, Role, reserve, roles
@@ -85,15 +84,6 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
         yield run
-
-
-def refuse(recipe: Recipe) -> None:
-    """RecipeError RL406 for what these engines cannot do."""
-    if needs := lacks(recipe):
-        raise RecipeError([Diagnostic(
-            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(needs)}",
-            why="what an engine cannot do would be left out silently",
-            fix="choose what it can, or run the recipe in one process: cluster { local }")])
 
 
 def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:

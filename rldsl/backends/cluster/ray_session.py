@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +30,7 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
     except ImportError:
         raise missing_extra("ray") from None
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _own_handlers():
         warnings.simplefilter("ignore")
         if address is None:
             ray.init(num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
@@ -39,6 +41,16 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Puts signal handlers back: Ray's print a stack and end the process without its being able to say so."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)} if here else {}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def _join(address: str, quiet: dict) -> None:

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Const
+from rldsl.algebra.expr import GROUP, POSITION, RESPONSE, TOKEN, UPDATE, Const
 from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.axes import discover
 from rldsl.axes.alignment import Alignment
-from rldsl.axes.base import Placement, Ratio, Sampler, SamplingStage, Schedule
+from rldsl.axes.base import Placement, Ratio, Sampler, Schedule
 from rldsl.axes.choice import Choice
 from rldsl.axes.structure import Dividing
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.lower import provided
 
-WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
+WHOLE = {TOKEN, RESPONSE, POSITION, GROUP, UPDATE}
 """The units that every batch is divided into."""
 
 
@@ -37,17 +37,15 @@ otherwise than a forward over whole responses."""
 
 
 def apart(choice: Choice) -> str | None:
-    """Why a choice needs other engines than the one process; None where it does not."""
+    """Why a choice needs more than one process, or another engine; None where it does not."""
     if isinstance(choice, Alignment) and not choice.engines().keys() <= ALIGNED:
         return f"its engine cannot do what {choice.name} asks ({', '.join(choice.engines().keys() - ALIGNED)})"
     if choice.engine:
         return f"`{choice.name}` needs {choice.engine}"
     if isinstance(choice, Schedule) and choice.overlaps():
         return f"`{choice.name}` samples while it trains"
-    if isinstance(choice, Schedule) and choice.cuts():
-        return f"`{choice.name}` stops responses and takes them up again"
-    if isinstance(choice, SamplingStage) and choice.at_once() is not None:
-        return f"`{choice.name}` bounds what is in flight, and here a batch is sampled in one go"
+    if isinstance(choice, Schedule) and choice.keeps_state():
+        return f"`{choice.name}` goes on from an engine's state, and here stopped responses are computed again"
     if isinstance(choice, Placement) and not choice.shared():
         return f"`{choice.name}` keeps sampling and training apart"
     return None

@@ -35,7 +35,7 @@ def coefficients(terms: Terms, math: TorchMath, rows: Sequence[Trajectory], batc
     require_finite(found.items(), lengths, names, "policy forward")
     batch = batch.with_columns(**{n: Value(TOKEN, math.column(c)) for n, c in found.items()})
     slopes: dict[str, Tensor] = {}
-    for part in terms.parts:
+    for part in (p for p in terms.parts if p not in terms.once):
         value, own = math.both(part.expr, batch.columns, batch.shape)
         tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
         columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]

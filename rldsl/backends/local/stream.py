@@ -32,6 +32,7 @@ class _Asked:
 class LocalStream:
     """Implements `rldsl.runtime.protocols` StreamingRollout; use as a context manager.
 
+    `policy` may be the trainer's own where training waits for a pause; loading its weights then changes nothing.
     `piece` tokens are sampled of everything in flight before anything else is looked at. An exception of the sampler
     is raised by the next `poll`.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from rldsl.compiler.pipeline import (
     write_pipeline,
 )
 from rldsl.compiler.stages import Pipeline
-from rldsl.diagnostics import Diagnostic, RecipeError, at
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, at
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FINISHED
 
@@ -46,6 +47,7 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
     """Compiles a pipeline, looks at all that its stages read, and trains it in a new folder."""
     from rldsl.experiments.pipeline import prepare
 
+    _refuse(pipeline)
     plan, _, warnings = compiled(pipeline, root, args, run=True, preflight=True)
     if warnings and args.format == "terminal":
         emit(args, diagnostics=warnings)
@@ -56,6 +58,21 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
     return train(folder, root, args)
 
 
+def _refuse(pipeline: Pipeline) -> None:
+    """RecipeError RL406 for every stage that its backend cannot run: known before the first one begins."""
+    from rldsl.backends.choose import refuse
+
+    found = []
+    for stage in pipeline.stages:
+        try:
+            refuse(stage.recipe)
+        except RecipeError as error:
+            found += [replace(d, labels=d.labels or (Label(stage.span, "this stage", primary=True),))
+                      for d in error.diagnostics]
+    if found:
+        raise RecipeError(found)
+
+
 def train(folder: Path, root: Path, args: Namespace) -> int:
     """Trains what is not finished and prints a summary; 0, or 3 where a stage failed or was interrupted."""
     from rldsl.experiments.pipeline import run_stages, stages_of
@@ -64,7 +81,7 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
     plan = stages_of(folder)
 
     def told(number: int, stage: StagePlan, what: str) -> None:
-        takes = f", {', '.join(words for words, _ in stage.takes)}" if stage.takes else ""
+        takes = f", {'; '.join(stage.takes)}" if stage.takes else ""
         done = "" if what == "begins" else f" · {_score(folder / stage.name)}"
         print(f"stage {number}/{len(plan.stages)} {stage.name}: {stage.plan.name}{takes} {what}{done}",
               file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_origin
 
+from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import STAGE, FromStage, blocks, from_stage, hints
 from rldsl.compiler.stages import Link
 from rldsl.compiler.typehints import options
@@ -14,6 +15,7 @@ from rldsl.grammar import tree
 from rldsl.grammar.tree import Argument, Expr, ListExpr, Name, String
 
 from .fold import describe
+from .merge import PIPELINE
 from .report import Report, did_you_mean
 
 CODE = "RL329"
@@ -153,3 +155,15 @@ def _written(stage: tree.Stage) -> Iterator[tuple[str, Span]]:
 def default(block: str, key: str) -> Any:
     """What a setting holds where nothing is written."""
     return blocks()[block].__dataclass_fields__[key].default
+
+
+def refuse_written(recipe: Recipe, report: Report) -> None:
+    """RL329 where a recipe itself writes `stage:NAME`, which is how a pipeline says that a stage is meant."""
+    for block, key, _ in _settings():
+        value = getattr(getattr(recipe.settings, block), key)
+        history = recipe.origins.get(f"{block}.{key}", ())
+        named = [x for x in (value if isinstance(value, tuple) else (value,)) if isinstance(x, str)]
+        if history and history[-1].how != PIPELINE and any(x.startswith(STAGE) for x in named):
+            report.add(CODE, f"`{block}.{key}` names a stage, and only a pipeline has stages", history[-1].span,
+                       "written in a recipe", why="A pipeline knows when that stage is finished",
+                       fix="let a stage of a pipeline take it: stage NAME = RECIPE(…) from …")

@@ -78,9 +78,7 @@ def _sets(written: Sequence[Assign], names: Sequence[str]) -> dict[str, tuple[tu
 
 def _stage(stage: tree.Stage, pipeline: tree.Pipeline, around: _Around) -> Stage | None:
     project, report = around.project, around.project.report
-    called = stage.recipe if isinstance(stage.recipe, tree.Name) else tree.Name(stage.recipe.name,
-                                                                                stage.recipe.name_span)
-    recipe = reference(called, project.scope, report)
+    recipe = reference(called(stage), project.scope, report)
     if recipe is None:
         return None
     label, scope = f"{pipeline.name}.{stage.name}", project.scopes[pipeline.span.file]
@@ -99,6 +97,12 @@ def _stage(stage: tree.Stage, pipeline: tree.Pipeline, around: _Around) -> Stage
         if source is not None:
             FITS[link.takes](whole, link, source, report)
     return whole
+
+
+def called(stage: tree.Stage) -> tree.Name:
+    """The name of a stage's recipe, where it is written."""
+    e = stage.recipe
+    return e if isinstance(e, tree.Name) else tree.Name(e.name, e.name_span)
 
 
 def _blocks(around: _Around) -> tuple[tuple[Block, ...], tuple[Block, ...]]:

@@ -17,6 +17,7 @@ from .axes import READERS, first
 from .blocks import settings
 from .commandline import FILE, assignments
 from .fold import Scope
+from .links import refuse_written
 from .load import Loaded, load
 from .merge import Draft, Layer, lay, without_replaced
 from .origins import DEFAULT_SEED, origins
@@ -111,6 +112,7 @@ def typed_recipe(recipe: tree.Recipe, project: Project, profile: str | None, set
                    unused=unused(project.loaded.files[recipe.span.file]))
     if made.evidence.baseline is not None:
         reference(tree.Name(made.evidence.baseline, whole.where("evidence.baseline")), project.scope, project.report)
+    refuse_written(whole, project.report)
     refuse_unread(whole, [*(r.name for r in line), *([body.recipe] if body else [])], project.report)
     return whole
 

@@ -10,7 +10,7 @@ from rldsl.compiler.stages import Pipeline
 from rldsl.grammar import tree
 
 from .ablation import options
-from .pipelines import typed_pipeline
+from .pipelines import called, typed_pipeline
 from .project import Project, raise_found, read_project, typed_recipe
 from .report import did_you_mean
 from .scope import Definition, ancestors, pick, pick_runnable, reference, references
@@ -101,9 +101,12 @@ def resolve_file(path: str, *, root: Path | None = None) -> tuple[list[Recipe], 
 
 
 def profiles(path: str, name: str | None = None, *, root: Path | None = None) -> tuple[str, ...]:
-    """The names of the profiles of a recipe, its own and those it inherits."""
+    """The names of a recipe's profiles, its own and inherited ones; of a pipeline, those that all its stages have."""
     project = read_project(path, (), root)
-    recipe = pick(name, next(iter(project.loaded.files.values())), project.scope, project.report)
-    line = ancestors(recipe, project.scope, project.report)[0] if recipe else []
+    target = pick_runnable(name, next(iter(project.loaded.files.values())), project.scope, project.report)
+    recipes = [target] if isinstance(target, tree.Recipe) else \
+        [reference(called(stage), project.scope, project.report) for stage in target.stages] if target else []
+    lines = [ancestors(recipe, project.scope, project.report)[0] for recipe in recipes if recipe]
     raise_found(project)
-    return tuple(dict.fromkeys(p.name for r in line for p in r.body if isinstance(p, tree.Profile)))
+    named = [[p.name for r in line for p in r.body if isinstance(p, tree.Profile)] for line in lines]
+    return tuple(dict.fromkeys(name for names in named for name in names if all(name in other for other in named)))

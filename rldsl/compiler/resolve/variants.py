@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rldsl.axes.searching import Search
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, Span
 from rldsl.grammar import tree
@@ -18,6 +19,7 @@ from .merge import Layer
 from .project import Project, raise_found, read_project, typed_recipe
 from .report import Report, did_you_mean
 from .scope import KINDS, reference
+from .search import search_of
 
 LAID = "--set"
 """A point is laid over a recipe as `--set` would be."""
@@ -52,15 +54,20 @@ class Variants:
         return made
 
     def axes(self, sweep: tree.Sweep) -> list[Axis]:
-        """The sweep's dimensions, checked: every listed value, and both ends of ranges. What is wrong is in the
-        project's report."""
+        """The sweep's dimensions, checked, as are its options: every listed value, and both ends of ranges. What is
+        wrong is in the project's report."""
         report = self.project.report
         before = len(report.found)
         found = axes(sweep, self.project.scopes[sweep.span.file], self.project.texts, report)
         if len(report.found) == before and bounded(sweep, found, report):
             self._try_values(sweep, found)
             self._refuse_swept_sets(found)
+        self.search(sweep)
         return found
+
+    def search(self, sweep: tree.Sweep) -> Search | None:
+        """How the points are searched, if they are; what is wrong is in the project's report."""
+        return search_of(sweep, self.project.scopes[sweep.span.file], self.project.report)
 
     def points(self, sweep: tree.Sweep, found: Sequence[Axis]) -> Iterator[Point]:
         """Every combination, made into a recipe."""
@@ -135,8 +142,10 @@ def find(path: str, name: str | None, kind: type, *, sets: Sequence[str] = (),
     word, top = KINDS[kind].partition(" ")[2], Span(file.path, 1, 1, 1, 1)
     names = [s.name for s in own]
     if name is not None:
-        project.report.add("RL201", f"the file has no {word} `{name}`", top, "not in this file",
-                           fix=did_you_mean(name, names))
+        other = project.scope.get(name)
+        project.report.add("RL201", f"`{name}` is {KINDS[type(other)]}, not {KINDS[kind]}" if other else
+                           f"the file has no {word} `{name}`", top, "not in this file", fix=did_you_mean(name, names)
+                           or f"write {kind.__name__.lower()} NAME …; the language reference has the form")
     elif own:
         project.report.add("RL202", f"the file holds {len(own)} {word}s: say which one", own[1].name_span,
                            "the second one", fix=f"write {file.path}:NAME with one of {', '.join(names)}")

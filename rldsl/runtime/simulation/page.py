@@ -15,7 +15,7 @@ from .measure import Outcome
 COLUMNS: tuple[tuple[str, str, Callable[[Outcome], float | None], str], ...] = (
     ("batches", "number", lambda o: o.batches, "batches trained"),
     ("s/batch", "number", lambda o: o.seconds, "seconds per batch"),
-    ("tokens/s", "rate", lambda o: o.rate, "trained tokens per second"),
+    ("tokens/s", "number", lambda o: o.rate, "trained tokens per second"),
     ("idle", "share", lambda o: o.idle, "share of all devices' time without work"),
     ("sampling", "share", lambda o: o.idle_sampling, "idle share of the slots that sample"),
     ("training", "share", lambda o: o.idle_training, "idle share of devices that only train"),

@@ -31,14 +31,11 @@ class Trace:
     push: float | None = None
 
 
-def drawn(latency: Latency, written: str, rate: float, most: int | None, seed: int) -> Trace:
+def drawn(latency: Latency, written: str, rate: float, most: int, seed: int) -> Trace:
     """Responses of `rate` tokens a second whose times are a distribution's, ended at `most` tokens. The mean is taken
-    over 4096 quantiles, so that a tail without a mean has one here."""
-    limit = None if most is None else most / rate
-
+    over 4096 quantiles."""
     def sample(share: float) -> Sample:
-        seconds = latency.quantile(share)
-        seconds = seconds if limit is None else min(seconds, limit)
+        seconds = min(latency.quantile(share), most / rate)
         return seconds, max(1, round(seconds * rate))
 
     def group(number: int, count: int) -> list[Sample]:
@@ -46,7 +43,7 @@ def drawn(latency: Latency, written: str, rate: float, most: int | None, seed: i
         return [sample(min(max(draw.random(), 1e-12), 1 - 1e-12)) for _ in range(count)]
 
     grid = [sample((k + 0.5) / 4096) for k in range(4096)]
-    return Trace(group, _mean(grid), f"{written}, {rate:g} tokens/s, seed {seed}")
+    return Trace(group, _mean(grid), f"{written}, {rate:.4g} tokens/s up to {most:,} tokens, seed {seed}")
 
 
 def recorded(folder: Path, seed: int) -> Trace:

@@ -1,6 +1,7 @@
 """Stands in for `rldsl resume FOLDER`: three steps in a journal, a lock while it works, and it does what it is told.
 
-A file `behave.json` in the project says for a point: "fail", "die" (by SIGKILL in its first attempt), "slow".
+A file `behave.json` in the project says for a point: "fail", "die" (by SIGKILL in its first attempt), "slow"; or a
+number: then it takes its time for twenty steps, in which the mean reward rises to that number.
 """
 
 from __future__ import annotations
@@ -28,17 +29,19 @@ def main(folder: Path) -> int:
         return work(folder, told)
 
 
-def work(folder: Path, told: str) -> int:
+def work(folder: Path, told: str | float) -> int:
+    steps, level = (3, 1.0) if isinstance(told, str) else (20, told)
     done = max((e.data["step"] for e in read_journal(folder) if e.kind == "step"), default=0)
     again = any(e.kind == "start" for e in read_journal(folder))
     seed = json.loads((folder / "plan.json").read_text())["seed"]
     with Journal(folder) as journal:
         journal.append("resume" if again else "start", step=done)
-        for step in range(done + 1, 4):
-            journal.append("step", step=step, metrics={"tokens": 10.0, "step_seconds": 0.5, "reward/mean": step / 3})
+        for step in range(done + 1, steps + 1):
+            journal.append("step", step=step, metrics={"tokens": 10.0, "step_seconds": 0.5,
+                                                       "reward/mean": level * step / steps})
             if told == "die" and not again:
                 os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(0.6 if told == "slow" else 0.0)
+            time.sleep(0.6 if told == "slow" else 0.02 if steps > 3 else 0.0)
         if told == "fail":
             journal.append("end", status="FAILED", error="RL601 not finite")
             return 3

@@ -48,7 +48,8 @@ PROFILES = st.tuples(WORDS, _body(PLAIN)).map(lambda p: f"profile {p[0]} {p[1]}"
 DIMENSIONS = st.tuples(PATHS, st.one_of(EXPRESSIONS, st.just("1e-7..1e-5 log 5"), st.just("pow2 64..512"))).map(
     lambda p: f"{p[0]} in {p[1]}")
 SWEEP_ITEMS = st.one_of(DIMENSIONS, EXPRESSIONS.map(lambda e: f"exclude when {e}"),
-                        _body(DIMENSIONS).map(lambda b: f"zip {b}"))
+                        _body(DIMENSIONS).map(lambda b: f"zip {b}"),
+                        st.tuples(ANY_WORD, EXPRESSIONS).map(lambda p: f"{p[0]}: {p[1]}"))
 STAGES = st.tuples(WORDS, WORDS, st.one_of(st.just(""), _body(PLAIN)), st.sampled_from(["", " from a"])).map(
     lambda p: f"stage {p[0]} = {p[1]}{p[2]}{p[3]}")
 STATEMENTS = st.one_of(

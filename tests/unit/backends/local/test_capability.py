@@ -34,7 +34,7 @@ def test_an_environment_is_asked_for_by_name():
 @pytest.mark.parametrize("name", discover.names("system"))
 def test_what_overlaps_or_stands_apart_needs_more_than_one_process(name):
     choice = next(c for c in _samples("system", name))
-    alone = not (choice.overlaps() or choice.cuts()) if isinstance(choice, Schedule) else choice.shared()
+    alone = not choice.overlaps() if isinstance(choice, Schedule) else choice.shared()
     assert (apart(choice) is None) == alone == (capability("system", name).runs == "yes")
 
 

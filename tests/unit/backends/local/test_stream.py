@@ -22,7 +22,9 @@ from rldsl.compiler.resolve import resolve
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime import event_loop
 from rldsl.runtime.control import Terms, replay
+from rldsl.runtime.errors import RunError
 from rldsl.runtime.journal import kept_events, read_journal
+from rldsl.runtime.recover import execute_through_deaths
 from rldsl.runtime.trajectory import Request, SamplingOptions
 
 RECIPE = """recipe live {
@@ -32,7 +34,7 @@ RECIPE = """recipe live {
   ratio        = token(current / rollout)
   gate         = clip(0.2)
   reduction    = token_mean
-  distribution = max_lag(8)
+  distribution = on_policy
   system       = sync on colocated
   model    { policy: "toy:llama-1x32", dtype: fp32 }
   data     { train: "toy:largest", prompts: 4 }
@@ -41,6 +43,7 @@ RECIPE = """recipe live {
   evaluate { "toy:largest", every: 3, problems: 2 }
 }
 """
+CUT = RECIPE.replace("sync on", "partial(0.5) on").replace("on_policy", "max_lag(8)")
 MODEL, STEPS = "toy:llama-1x32", 5
 OPTIONS = SamplingOptions(temperature=1.0, max_tokens=12)
 SCHEDULES = [("one_step_off", {}), ("partial", {"fraction": 0.5}), ("per_sample", {"in_flight": 16}),
@@ -164,6 +167,39 @@ def test_a_real_run_goes_on_after_a_kill(plan, tmp_path, name, params) -> None:
     steps = [e.data for e in kept_events(read_journal(tmp_path)) if e.kind == "step"]
     prompts = Counter((epoch, row) for s in steps for epoch, row, _ in s["prompts"])
     assert [s["step"] for s in steps] == [*range(1, STEPS + 1)] and set(prompts.values()) == {1}
+
+
+def test_a_schedule_that_cuts_runs_with_the_trainers_own_weights(tmp_path) -> None:
+    """The embedded backend takes turns: a pause, then training; after a kill the pool is there again."""
+    file = tmp_path / "turns.rl"
+    file.write_text(CUT.replace("max_tokens: 100)", "max_tokens: 100) | "
+                                                                         "per_source(8, by: \"kind\")"))
+    with pytest.raises(RunError, match="kind"):
+        _in_turns(tmp_path / "none", file)
+    file.write_text(CUT)
+    with pytest.raises(KeyboardInterrupt):
+        _in_turns(tmp_path / "run", file, die_at=3)
+    run = _in_turns(tmp_path / "run", file, resume=True)
+    steps = [e.data for e in kept_events(read_journal(tmp_path / "run")) if e.kind == "step"]
+    assert [s["step"] for s in steps] == [*range(1, STEPS + 1)]
+    assert set(Counter((e, r) for s in steps for e, r, _ in s["prompts"]).values()) == {1}
+    assert sum(s["metrics"].get("responses/cut", 0) for s in steps) > 0 and run.rollout.version == STEPS
+
+
+def _in_turns(folder: Path, file: Path, *, resume: bool = False, die_at: int | None = None):
+    data = json.loads(json.dumps(to_json(compile_recipe(resolve(str(file)))[0])))
+    next(n for n in data["graph"] if n["kind"] == "checkpoint")["options"]["every"] = 2
+    with launch.open_run(from_json(data), folder, folder, lambda *_: None, resume=resume) as run:
+        record = run.record
+
+        def dying(kind, **told):
+            record(kind, **told)
+            if kind == "step" and told["step"] == die_at:
+                raise KeyboardInterrupt
+
+        run.record = dying
+        execute_through_deaths(run)
+        return run
 
 
 def test_the_exported_weights_do_not_follow_the_trainer() -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.probing import probe_of, row
 
+from .sample_choices import sample_choices  # noqa: F401
+
 OLD, NOW = (0.5, 0.5), (0.8, 0.2)
 """Probabilities of two one-token answers: of the policy that made the data, and of the one after an update."""
 REWARDS = (1.0, 0.0)
@@ -111,6 +113,17 @@ def test_rl518_the_value_is_right_and_the_gradient_is_zero():
     slope_of_kl = TRUE * (math.log(NOW[0] / OLD[0]) - math.log(NOW[1] / OLD[1]))
     assert penalised("k1") == pytest.approx(0.0, abs=1e-12)
     assert penalised("k2") == pytest.approx(slope_of_kl)
+
+
+def test_rl332_who_compacts_once_weighs_twice_as_much(sample_choices):  # noqa: F811
+    batch = [row(*[1.0] * 4, reward=1.0, prompt=str(i), segments=segments)
+             for i, segments in enumerate(([0, 0, 0, 0], [0, 0, 1, 1]))]
+    say = {}
+    for reduction in ("per_segment", "response_mean"):
+        out = probe_of(batch, sampling="turns(8, max_tokens: 4) | compaction", reduction=reduction)
+        say[reduction] = [sum(r["gradient"]) for r in out["responses"]]
+    assert say["per_segment"] == pytest.approx([-1 / 3, -2 / 3])
+    assert say["response_mean"] == pytest.approx([-1 / 2, -1 / 2])
 
 
 def test_rl507_solved_groups_make_the_step_smaller():

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.usefixtures("sample_choices")
 SEQUENCE = "ratio = sequence(current / old)\ngate = clip(3e-4)\nreduction = response_mean"
 NOTES = {"RL507", "RL508"}
 QWEN = 'distribution = tis(2.0)\nmodel.policy = "Qwen/Qwen2.5-7B"\n'
+TURNS = "feedback = verify(exact) + mask_infra_failures\nsampling = turns(8, n: 8, max_tokens: 64)"
 LAGGED = "system = one_step_off on disaggregated(rollout: 1, train: 1)"
 
 
@@ -76,6 +77,10 @@ CASES = [
     Case("RL328", "cluster.tensor", "2", "distribution = bitwise\ncluster { nodes: 1, gpus_per_node: 8 }"),
     Case("RL514", "distribution", "bitwise + tis(2.0)", marked="tis(2.0)"),
     Case("RL514", "model.dtype", "fp32", "distribution = head(fp32)"),
+    Case("RL318", "advantage", "step_gae"),
+    Case("RL318", "feedback", "verify(exact) + tool_format(0.5)", marked="tool_format(0.5)"),
+    Case("RL319", "sampling", "turns(8, n: 8, max_tokens: 64)"),
+    Case("RL319", "feedback", "verify(exact)", TURNS),
     Case("RL320", "feedback.max", "8", "feedback = verify(exact) + overlong(max: 4, buffer: 2)"),
     Case("RL320", "sampling.max_tokens", "3", "feedback = verify(exact) + overlong(max: 4, buffer: 2)"),
     Case("RL323", "ratio", "none", "optim.updates_per_batch = 1"),
@@ -91,6 +96,7 @@ CASES = [
          "feedback = verify(exact) + overlong(max: 6, buffer: 2)\nadvantage = decoupled(lambda: 1)"),
     Case("RL327", "optim.updates_per_batch", "5"),
     Case("RL327", "data.prompts", "33"),
+    Case("RL332", "reduction", "per_segment", TURNS.replace("max_tokens: 64)", "max_tokens: 64) | compaction")),
     Case("RL330", "sampling.max_tokens", "512"),
     Case("RL330", "model.max_prompt", "509"),
     Case("RL330", "model.context", "4"),
@@ -127,6 +133,7 @@ CASES = [
     Case("RL517", "ratio", "token(current / old)",
          "distribution = max_lag(2)\nratio = token(current / rollout)\n" + LAGGED),
     Case("RL518", "gate", "clip(0.2) + kl(0.1, estimator: k1)", marked="k1"),
+    Case("RL519", "feedback", "verify(exact) + mask_infra_failures + drop_truncated", TURNS, "drop_truncated"),
     Case("RL521", "sampling", "group(8, max_tokens: 6) | keep(mixed, max_rounds: 3)",
          'feedback = verify(exact) + verify(regex, pattern: "[a-k]")', "keep(mixed, max_rounds: 3)"),
 ]

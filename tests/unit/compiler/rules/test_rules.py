@@ -14,7 +14,7 @@ from rldsl.axes.traits import CUTS, FRESH_DATA, SEPARATE_DEVICES, Trait
 from rldsl.axes.types import Policies
 from rldsl.compiler.check import all_rules, check
 from rldsl.compiler.recipe import Node, Sum
-from rldsl.compiler.resolve import profiles, resolve, resolve_all
+from rldsl.compiler.resolve import profiles, resolve, resolve_all, resolve_runnable
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
 
@@ -186,6 +186,10 @@ def test_no_shipped_recipe_is_refused(path):
         for profile in (None, *profiles(str(path), made.name)):
             found = check(resolve(str(path), made.name, profile=profile))
             assert [d for d in found if d.severity == "error"] == [], (made.name, profile)
+    if not list(resolve_all(str(path))):
+        for profile in (None, *profiles(str(path))):
+            for stage in resolve_runnable(str(path), profile=profile).stages:
+                assert [d for d in check(stage.recipe) if d.severity == "error"] == [], (stage.name, profile)
 
 
 # ── rules and names ──────────────────────────────────────────────────────────────────────────────────
@@ -205,7 +209,7 @@ def test_every_file_is_a_rule_that_explains_itself():
 
 EVERYDAY = {"step", "steps", "turn", "turns", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject",
             "discard", "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy", "head",
-            "full", "top_k", "sampled", "vector", "answers"}
+            "full", "top_k", "sampled", "vector", "answers", "judge"}
 """Names of choices that are words of the trade too."""
 
 

@@ -14,7 +14,7 @@ from rldsl.runtime.simulation.machine import Costs, simulate
 from rldsl.runtime.simulation.measure import bound, outcome
 from rldsl.runtime.simulation.trace import Trace, drawn
 
-STEADY = drawn(discover.find("latency", "steady")(10.0), "steady", 10.0, None, 0)
+STEADY = drawn(discover.find("latency", "steady")(10.0), "steady", 10.0, 1000, 0)
 TAILED = drawn(discover.find("latency", "lognormal")(10.0, 1.0), "lognormal", 10.0, 2000, 0)
 TERMS = Terms(4, 4, 20)
 SCHEDULES = sorted({(name, tuple(sorted(e.params.items()))) for name in discover.names("system")
