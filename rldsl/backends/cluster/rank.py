@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rldsl.algebra.divergence import is_divergence
+from rldsl.algebra.grain import variables
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
@@ -32,6 +32,8 @@ from .megatron_shape import read_shape, require_fit
 from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
+QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares"}
+"""What terms may read of the current policy."""
 ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 """What alignment may ask of this trainer."""
 
@@ -67,7 +69,8 @@ def refuse(spec: RankSpec) -> None:
     """RecipeError RL402 for a model that the layout cannot divide, RL406 for what this trainer cannot do."""
     require_fit(read_shape(spec.policy), spec.parallel, spec.policy)
     needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
-    needs += [f"the quantity {name}" for name in sorted(filter(is_divergence, spec.objective.reads()))]
+    read = {v.name for e in spec.objective.expressions() for v in variables(e) if v.gradient}
+    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rldsl.algebra import expr as a
-from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT
+from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT, SQUARES
 from rldsl.backends.cluster.megatron_layout import Parallel, parallel
 from rldsl.backends.cluster.parcel import packed
 from rldsl.backends.cluster.rank import RankSpec, refuse
@@ -53,10 +53,11 @@ def test_a_shard_may_be_empty(processes, folders, term) -> None:
 
 
 @pytest.mark.parametrize("layout", TWO, ids=named)
-def test_entropy_and_exact_kl_have_their_gradients(processes, folders, layout) -> None:
-    made = objective(CLIP, (Named("entropy", 0.3 * ENTROPY), Named("kl_exact", -0.2 * KL_EXACT)))
+def test_what_is_over_the_whole_vocabulary_has_its_gradient(processes, folders, layout) -> None:
+    made = objective(CLIP, (Named("entropy", 0.3 * ENTROPY), Named("kl_exact", -0.2 * KL_EXACT),
+                            Named("squares", 0.5 * SQUARES)))
     rows = made_rows()
-    updates = [job(made, rows, wants=("logp_current", "entropy", "kl_exact"), cutting=PIECES)]
+    updates = [job(made, rows, wants=("logp_current", "entropy", "kl_exact", "squares"), cutting=PIECES)]
     ours, theirs, mine, its = compare(processes, layout, folders["llama"], made, updates, rows,
                                       reference=folders["near"])
     agree(ours, theirs)
