@@ -27,7 +27,7 @@ RECIPE = """recipe learns {{
   data     {{ train: "toy:reverse", prompts: 32 }}
   optim    {{ adamw(lr: 2e-4), updates_per_batch: 2 }}
   budget   {{ steps: {steps} }}
-  evaluate {{ "toy:reverse", samples: 4, every: {steps}, problems: 50 }}
+  evaluate {{ "toy:reverse", samples: 4, every: {steps}, problems: 100 }}
   cluster  {{ {cluster} }}
   track    {{ mlflow: none, checkpoint_every: 2 }}
 }}
@@ -81,7 +81,7 @@ def steps(run: Path) -> list[int]:
     return [e.data["step"] for e in read_journal(run) if e.kind == "step"]
 
 
-def recipe(folder: Path, *, steps: int, warm: int = 88, cluster: str = "nodes: 1",
+def recipe(folder: Path, *, steps: int, warm: int = 85, cluster: str = "nodes: 1",
            distribution: str = "tis(2.0)", system: str = "sync on disaggregated(rollout: 1, train: 1)") -> str:
     file = folder / "learns.rl"
     file.write_text(RECIPE.format(steps=steps, warm=warm, cluster=cluster, system=system,
