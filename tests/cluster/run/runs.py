@@ -44,8 +44,11 @@ class Process:
         self.inner = subprocess.Popen([sys.executable, "-m", "rldsl", *args], cwd=folder, env=env, stdout=self.log,
                                       stderr=subprocess.STDOUT)
 
-    def wait(self, seconds: float = 180.0) -> int:
-        return self.inner.wait(seconds)
+    def wait(self, seconds: float = 400.0) -> int:
+        try:
+            return self.inner.wait(seconds)
+        finally:
+            self.inner.kill()
 
     def said(self) -> str:
         self.log.seek(0)
@@ -66,7 +69,7 @@ class Process:
                     found.append(int(place.name))
         return found
 
-    def until_step(self, run: Path, step: int, seconds: float = 150.0) -> None:
+    def until_step(self, run: Path, step: int, seconds: float = 300.0) -> None:
         """Waits until the journal has a step."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
