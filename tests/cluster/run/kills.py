@@ -51,6 +51,7 @@ def main() -> int:
             print(f"{sum(killed.values()):3d} {role:<7} after step {runs.steps(run)[-1]}", flush=True)
     while going.inner.wait() != 0:
         going = resumed(going, folder, run)
+    going.gone()
     return verdict(run, steps, killed, going.processes())
 
 
@@ -69,12 +70,9 @@ def journalled(run: Path) -> list[int]:
 
 
 def resumed(going: runs.Process, folder: Path, run: Path) -> runs.Process:
-    """A new process that goes on, after all of the old one are gone."""
-    until = time.monotonic() + 60
-    while going.processes() and time.monotonic() < until:
-        time.sleep(0.2)
-    if left := going.processes():
-        raise SystemExit(f"{len(left)} processes are left of a driver that ended: {going.said()}")
+    """A new process that goes on, after the engines and ranks of the old one are gone."""
+    if not going.gone("ray::R"):
+        raise SystemExit(f"processes are left of a driver that ended: {going.said()}")
     print("    resume", flush=True)
     return runs.Process(folder, "resume", str(run))
 

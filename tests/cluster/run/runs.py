@@ -69,6 +69,13 @@ class Process:
                     found.append(int(place.name))
         return found
 
+    def gone(self, name: str = "", seconds: float = 150.0) -> bool:
+        """Whether its processes end in time; Ray's own agents may need a minute to see that theirs is dead."""
+        until = time.monotonic() + seconds
+        while (left := self.processes(name)) and time.monotonic() < until:
+            time.sleep(0.2)
+        return not left
+
     def until_step(self, run: Path, step: int, seconds: float = 300.0) -> None:
         """Waits until the journal has a step."""
         until = time.monotonic() + seconds

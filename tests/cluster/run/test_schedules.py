@@ -56,4 +56,4 @@ def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path):
     assert going.wait() == 3
     assert "rldsl resume" in going.said() and "SIGTERM" not in going.said()
     assert [e.data["status"] for e in read_journal(run) if e.kind == "end"] == ["KILLED"]
-    assert going.processes() == []
+    assert going.gone()
