@@ -4,8 +4,8 @@
 
 A role is drawn for each kill: an engine that samples, a rank that trains, a scorer, or the driver; so is a moment,
 after one step more has been trained. A driver that was killed, or that has ended because something died too often, is
-resumed. With `--minutes` the kills end after that time, and the run goes on to its end. Exit code 1 if a prompt was lost
-or trained twice, or if a process is left over.
+resumed. With `--minutes` kills end after that time, and the run goes on to its end. Exit code 1 if a prompt was lost or
+trained twice, or if a process is left over.
 """
 
 from __future__ import annotations
