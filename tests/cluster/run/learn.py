@@ -41,7 +41,7 @@ class Case:
         return f"{self.schedule} on disaggregated(rollout: {self.engines}, train: {self.ranks})"
 
 
-PPO = ("advantage=gae", "critic.warmup_steps=2")
+PPO = ("advantage=gae", "critic=adamw(lr: 1e-3)")
 CASES: Mapping[str, Case] = {
     "partial": Case("partial(0.5)"),
     "stream": Case("stream(push_every: 2)"),
