@@ -1,6 +1,6 @@
 """Every schedule through Ray, vLLM and Megatron-core under a heavy tail, against a simulation of its own journal.
 
-    python benchmarks/schedules.py [--batches 12] [--token 0.08] [--train 1.5] [--only NAME] [--folder DIR]
+    python benchmarks/schedules.py [--batches 12] [--token 0.08] [--train 1.5] [--only NAME …] [--folder DIR]
 
 Engine, trainer, event loop and journal are those of `rldsl run` on a cluster. Three things are made for the comparison:
 a response ends at a drawn length (a Pareto tail) instead of where its model would end it, the engine takes one step in
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=12)
     parser.add_argument("--token", type=float, default=0.08)
     parser.add_argument("--train", type=float, default=1.5)
-    parser.add_argument("--only", choices=SCHEDULES, default=None)
+    parser.add_argument("--only", choices=SCHEDULES, nargs="+", default=SCHEDULES)
     parser.add_argument("--folder", type=Path, default=None)
     args = parser.parse_args()
     place = args.folder or Path(tempfile.mkdtemp())
@@ -132,7 +132,7 @@ def main() -> None:
     with launch.open_run(plan, place / "engines", place, lambda *_: None, resume=False) as run:
         run.graph = run.graph.without(["checkpoint"])
         _slow_down(run, args.train)
-        for name in [args.only] if args.only else SCHEDULES:
+        for name in args.only:
             print(measured(run, name, place / name, args.batches), flush=True)
 
 
@@ -158,7 +158,7 @@ def measured(run: Run, name: str, folder: Path, batches: int) -> str:
     with Journal(folder) as run.journal:
         run.folder, run.schedule, run.terms = folder, schedule, Terms(PROMPTS, SIBLINGS, batches)
         run.progress, run.fresh = Progress(Ledger(len(run.data), run.settings.seed)), False
-        event_loop.execute(run, Tailed(run.rollout))
+        event_loop.execute(run, Tailed(run.stream))
     if differs := list(replay(schedule, controls(folder))):
         sys.exit(f"{name}: {len(differs)} decisions differ in a replay: {differs[0]}")
     trace = recorded(folder, 0)
