@@ -20,6 +20,9 @@ BLOCK = 32
 """Tokens of one block of keys and values on CPU: shared prompts are found in whole blocks."""
 SEQUENCES = 256
 """Streams that one engine decodes at a time; more wait in it."""
+PREFILL = 2048
+"""Tokens that one engine on CPU computes in a step, or as many as the context has: no prompt is cut into pieces. After
+a piece vLLM 0.32 sets the stream's random numbers back, which the CPU's generator cannot do."""
 
 
 @dataclass
@@ -145,7 +148,8 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
     }
     if spec.gpu:
         return common
-    return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes}
+    return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes,
+            "enable_chunked_prefill": False, "max_num_batched_tokens": max(PREFILL, spec.context)}
 
 
 def _take(live: _Live, output: Any, version: int, tokenizer: Any) -> str | None:

@@ -39,6 +39,14 @@ def run(engine: VllmEngine, streams: list[Stream]) -> dict:
     return found
 
 
+def crowd(engine: VllmEngine) -> list[bool]:
+    """Whether streams draw alone what they draw among so many that their prompts do not fit into one step."""
+    made = [Stream(i, Request(i, i, tuple(1 + (i + 7 * j) % 100 for j in range(40)), 1), PLAIN, batch=2)
+            for i in range(100)]
+    found = run(engine, made)
+    return [run(engine, [made[i]])[i].tokens == found[i].tokens for i in (0, 51, 99)]
+
+
 def refusal(engine: VllmEngine, options: SamplingOptions) -> list[str]:
     try:
         engine.add(stream(900, options))
@@ -102,6 +110,7 @@ def main(folder: str) -> None:
     print(json.dumps({
         "gap": float((models.logps(old, list(together.values())) - mu).abs().max()),
         "alone": [together[i].tokens == alone[i].tokens for i in alone],
+        "crowd": crowd(engine),
         "rounding": max(abs(a - b) for i in alone for a, b in zip(together[i].logps, alone[i].logps, strict=True)),
         "different": len({t.tokens for t in together.values()}),
         "finishes": sorted({t.finish for t in together.values()}),

@@ -21,6 +21,10 @@ def test_a_stream_draws_the_same_alone_and_in_company(seen):
     assert seen["rounding"] < 1e-4
 
 
+def test_prompts_that_wait_for_each_other_draw_the_same(seen):
+    assert seen["crowd"] == [True, True, True]
+
+
 def test_generation_defaults_of_the_model_folder_are_not_followed(seen):
     """They would sample at temperature 0.3 from five tokens, and end at 7, 8 and 9."""
     assert seen["foreign ends"] == 0 and seen["gap"] < 1e-4
