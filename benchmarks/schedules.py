@@ -133,7 +133,8 @@ def main() -> None:
         run.graph = run.graph.without(["checkpoint"])
         _slow_down(run, args.train)
         for name in args.only:
-            print(measured(run, name, place / name, args.batches), flush=True)
+            train(run, name, place / name, args.batches)
+            print(line(name, place / name, args.batches), flush=True)
 
 
 def _slow_down(run: Run, seconds: float) -> None:
@@ -151,25 +152,33 @@ def _slow_down(run: Run, seconds: float) -> None:
     run.trainer.update = padded
 
 
-def measured(run: Run, name: str, folder: Path, batches: int) -> str:
-    """One schedule's live run on engines that are up, and its line of the table."""
-    schedule, placement = (node.choice for node in system_alone(f"{name} on {PLACEMENT}", "system"))
+def train(run: Run, name: str, folder: Path, batches: int) -> None:
+    """One schedule's live run, on engines that are up."""
     folder.mkdir(exist_ok=True)
     with Journal(folder) as run.journal:
-        run.folder, run.schedule, run.terms = folder, schedule, Terms(PROMPTS, SIBLINGS, batches)
+        run.folder, run.schedule, run.terms = folder, _system(name)[0], Terms(PROMPTS, SIBLINGS, batches)
         run.progress, run.fresh = Progress(Ledger(len(run.data), run.settings.seed)), False
         event_loop.execute(run, Tailed(run.stream))
+
+
+def line(name: str, folder: Path, batches: int) -> str:
+    """A journal's line of the table."""
+    schedule, placement = _system(name)
     if differs := list(replay(schedule, controls(folder))):
         sys.exit(f"{name}: {len(differs)} decisions differ in a replay: {differs[0]}")
     trace = recorded(folder, 0)
-    full = PROMPTS * SIBLINGS * trace.mean[1]
-    train = trace.train * full * placement.trains()
-    costs = Costs(int(trace.peak / placement.samples(False)), train, trace.push or 0.0)
-    told = outcome(name, placement, costs, simulate(schedule, placement, run.terms, costs, trace))
-    live = _live(folder, placement, costs)
+    costs = Costs(int(trace.peak / placement.samples(False)),
+                  trace.train * PROMPTS * SIBLINGS * trace.mean[1] * placement.trains(), trace.push or 0.0)
+    simulated = simulate(schedule, placement, Terms(PROMPTS, SIBLINGS, batches), costs, trace)
+    live, told = _live(folder, placement, costs), outcome(name, placement, costs, simulated)
     return (f"| `{show(schedule)}` | {live.seconds:.2f} / {told.seconds:.2f} | {told.seconds / live.seconds - 1:+.1%} "
             f"| {live.age:.2f} / {told.age:.2f} | {live.idle:.0%} / {told.idle:.0%} "
             f"| {live.bound:.0%} / {told.bound:.0%} | {live.neither:.1%} |")
+
+
+def _system(name: str) -> tuple[Any, Any]:
+    schedule, placement = (node.choice for node in system_alone(f"{name} on {PLACEMENT}", "system"))
+    return schedule, placement
 
 
 def _live(folder: Path, placement: Any, costs: Costs) -> Live:
@@ -177,7 +186,7 @@ def _live(folder: Path, placement: Any, costs: Costs) -> Live:
     events = list(read_journal(folder))
     steps, heard = [e for e in events if e.kind == "step"], [e for e in events if e.kind == "control"]
     begun, ended = heard[0].time, steps[-1].time
-    spans, training, of, trained = [], 0.0, {}, 0.0
+    spans, training, of, trained, sizes = [], 0.0, {}, 0.0, []
     for e in heard:
         told, seconds = Event.from_json(e.data["event"]), e.data["seconds"]
         if told.kind in ("finished", "updated"):
@@ -185,11 +194,15 @@ def _live(folder: Path, placement: Any, costs: Costs) -> Live:
         if told.kind == "finished":
             of[told.group] = of.get(told.group, 0.0) + seconds
         training += seconds * (told.kind == "updated")
-        trained += sum(of.get(g, 0.0) for a in e.data["actions"] if a["kind"] == "train" for g in a["groups"])
+        for a in e.data["actions"]:
+            if a["kind"] == "train":
+                sizes.append(len(a["groups"]))
+                trained += sum(of[g] for g in a["groups"])
     elapsed = ended - begun
     busy = sum(of.values()) / costs.slots + training * placement.trains()
-    return Live(elapsed / len(steps), fmean(s.data["metrics"]["staleness/mean"] for s in steps), 1 - busy / elapsed,
-                bound(placement, costs, training, trained) / elapsed, 1 - covered(spans, begun, ended) / elapsed)
+    age = sum(n * s.data["metrics"]["staleness/mean"] for n, s in zip(sizes, steps, strict=True)) / sum(sizes)
+    return Live(elapsed / len(steps), age, 1 - busy / elapsed, bound(placement, costs, training, trained) / elapsed,
+                1 - covered(spans, begun, ended) / elapsed)
 
 
 def covered(spans: Iterable[tuple[float, float]], begin: float, end: float) -> float:
