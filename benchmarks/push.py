@@ -2,8 +2,8 @@
 
     python benchmarks/push.py [--width 512] [--layers 4] [--engines 2] [--repeat 5]
 
-A push is what `publish` waits for: the buffer into Ray's object store, every engine's reload, and the fingerprint of what
-it then holds, compared. The plain copy is one `numpy.copyto` of the buffer in this process. Needs the cluster extra.
+A push is what `publish` waits for: the buffer into Ray's object store, every engine's reload, and the fingerprint of
+what it then holds, compared. The plain copy is one `numpy.copyto` of the buffer in this process.
 """
 
 from __future__ import annotations
