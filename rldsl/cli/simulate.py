@@ -21,7 +21,8 @@ NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (defau
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
            ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
-COUNTS = (("--slots", "responses that all devices together sample at a time (default: a batch of the first recipe)"),
+COUNTS = (("--slots", "responses that all devices together sample at a time (default: as recorded, or a batch of the "
+           "first recipe)"),
           ("--batches", "batches to train (default: 50)"))
 
 
@@ -149,10 +150,11 @@ def _machine(args: argparse.Namespace, first: tuple[str, Any, Any]) -> tuple[Any
     from rldsl.runtime.simulation.machine import Costs
 
     _, recipe, terms = first
-    trace = _trace(args, recipe)
+    trace, placement = _trace(args, recipe), recipe.placement.choice
     full = terms.prompts * terms.siblings
-    slots = args.slots or full
-    train = args.train or trace.train or full * trace.mean[0] / slots
+    slots = args.slots or (math.ceil(trace.peak / placement.samples(False)) if trace.peak else full)
+    recorded = trace.train and trace.train * full * trace.mean[1] * placement.trains()
+    train = args.train or recorded or full * trace.mean[0] / slots
     push = args.push if args.push is not None else trace.push or 0.0
     facts = {"batch": f"{terms.prompts} prompts × {terms.siblings} responses",
              "responses": f"{trace.source}: mean {trace.mean[0]:.4g} s, {trace.mean[1]} tokens",

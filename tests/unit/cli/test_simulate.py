@@ -81,7 +81,7 @@ def test_replaying_a_journal_finds_the_decision_that_differs(capsys, tmp_path):
     assert code == 0 and "2 decisions" in out and "0 of them" in out
     other = [{**same[0], "actions": []}, same[1]]
     code, _, err = told(capsys, QUICK, "--replay", recorded(tmp_path / "other", other))
-    assert code == 3 and "RL615" in err and "nothing was decided, now launch 2" in err
+    assert code == 3 and "RL618" in err and "nothing was decided, now launch 2" in err
 
 
 @pytest.mark.parametrize("args, code, says", [
