@@ -75,13 +75,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace, recipe: Any) -> int:
-    """Says how many decisions were replayed; RL618 where one differs."""
+    """Says how many decisions were replayed; RL619 where one differs."""
     from rldsl.runtime.control import replay
     from rldsl.runtime.simulation.trace import controls
 
     records = controls(Path(args.replay))
     differences = list(replay(recipe.schedule.choice, records))
-    found = [Diagnostic("RL618", f"decision {number + 1} of {len(records)} differs: {says}",
+    found = [Diagnostic("RL619", f"decision {number + 1} of {len(records)} differs: {says}",
                         why="a schedule is a pure function of its events, so the same events give the same decisions",
                         fix="compare the recipe's schedule and the release with those of the run")
              for number, says in differences[:5]]
