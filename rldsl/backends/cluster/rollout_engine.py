@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Trajectory
@@ -59,7 +60,9 @@ class VllmEngine:
         self._engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(spec)))
         self._core = self._engine.engine_core.engine_core
         model = self._engine.vllm_config.model_config
-        for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context)):
+        head = torch.float32 if spec.wide else model.dtype
+        for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context),
+                             ("head_dtype", head)):
             if getattr(model, name) != wanted:
                 raise differs(name, getattr(model, name), wanted, "vLLM")
         if spec.routes:
@@ -142,6 +145,7 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
         "max_model_len": spec.context, "max_num_seqs": SEQUENCES, "seed": spec.seed % (1 << 32),
         "logprobs_mode": "processed_logprobs", "enable_prefix_caching": not spec.routes, "disable_log_stats": True,
         "tensor_parallel_size": spec.parallel, "worker_extension_cls": RECEIVER,
+        "hf_overrides": {"head_dtype": "float32"} if spec.wide else {},
     }
     if spec.gpu:
         return common
