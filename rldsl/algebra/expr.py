@@ -1,9 +1,10 @@
 """The expression algebra: the one place where a formula is written down.
 
-An expression lives at a *grain* (token, turn, step, segment, response, pair, ordinal, state, group, update); a coarser
-value is broadcast to a finer one. An ordinal is turn k of every sibling, a state the turns or steps of a group that
-begin in one state of the environment or with one text. Reductions name the grain they reduce to. Nothing here computes:
-see `evaluate` (plain Python, float64), `render` (LaTeX, Unicode) and the torch evaluator of the backends.
+An expression lives at a *grain* (token, turn, step, segment, response, pair, ordinal, state, position, group, update);
+a coarser value is broadcast to a finer one. An ordinal is turn k of every sibling, a state the turns or steps of a
+group that begin in one state of the environment or with one text, a position token t of every sibling. Reductions name
+the grain they reduce to. Nothing here computes: see `evaluate` (plain Python, float64), `render` (LaTeX, Unicode) and
+the torch evaluator of the backends.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from typing import Union
 
 TOKEN, TURN, STEP, SEGMENT, RESPONSE = "token", "turn", "step", "segment", "response"
-PAIR, ORDINAL, STATE, GROUP, UPDATE = "pair", "ordinal", "state", "group", "update"
-GRAINS = (TOKEN, TURN, STEP, SEGMENT, RESPONSE, PAIR, ORDINAL, STATE, GROUP, UPDATE)
+PAIR, ORDINAL, STATE, POSITION, GROUP, UPDATE = "pair", "ordinal", "state", "position", "group", "update"
+GRAINS = (TOKEN, TURN, STEP, SEGMENT, RESPONSE, PAIR, ORDINAL, STATE, POSITION, GROUP, UPDATE)
 LOG_RATIO_BOUND = 20.0
 """Every log-ratio is bounded to ±20 before exp, in all evaluators alike (definition 1)."""
 

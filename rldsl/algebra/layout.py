@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .expr import GRAINS, GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
+from .expr import GRAINS, GROUP, ORDINAL, PAIR, POSITION, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
 
 Labels = Sequence[Sequence[int | str]]
 
@@ -29,6 +29,9 @@ class Layout:
         return self.maps[fine, coarse]
 
     def _derive(self, fine: str, coarse: str) -> list[int]:
+        if POSITION in (fine, coarse) and POSITION not in self.sizes:
+            self._divide_by_position()
+            return self.index(fine, coarse)
         if fine == coarse:
             return list(range(self.size(fine)))
         if coarse == UPDATE:
@@ -39,8 +42,20 @@ class Layout:
                 return [second[m] for m in self.maps[fine, middle]]
         raise KeyError(f"this batch has no {coarse}s for {fine}s")
 
+    def _divide_by_position(self) -> None:
+        """Token t of every response of a group as one unit: few formulas ask for it, so it is made when one does."""
+        owner, group = self.index(TOKEN, RESPONSE), self.index(TOKEN, GROUP)
+        place = [0] * len(owner)
+        for t in range(1, len(owner)):
+            place[t] = place[t - 1] + 1 if owner[t] == owner[t - 1] else 0
+        keys = list(zip(group, place, strict=True))
+        self.sizes[POSITION], self.maps[TOKEN, POSITION] = _renumber(keys)
+        self.maps[POSITION, GROUP] = [g for g, _ in dict.fromkeys(keys)]
+
     def size(self, grain: str) -> int:
         """How many units of a grain there are."""
+        if grain == POSITION and POSITION not in self.sizes:
+            self._divide_by_position()
         if grain not in self.sizes:
             raise KeyError(f"this batch has no {grain}s")
         return self.sizes[grain]

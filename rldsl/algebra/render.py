@@ -16,6 +16,7 @@ from .expr import (
     LOG_RATIO_BOUND,
     ORDINAL,
     PAIR,
+    POSITION,
     RESPONSE,
     SEGMENT,
     STATE,
@@ -35,8 +36,8 @@ from .expr import (
 from .grain import grain
 
 OR, AND, COMPARE, ADD, SIGN, MUL, POW, ATOM = range(8)
-INDEX = {TOKEN: "t", TURN: "k", STEP: "m", SEGMENT: "s", RESPONSE: "i", PAIR: "p", ORDINAL: "n", STATE: "z", GROUP: "g",
-         UPDATE: ""}
+INDEX = {TOKEN: "t", TURN: "k", STEP: "m", SEGMENT: "s", RESPONSE: "i", PAIR: "p", ORDINAL: "n", STATE: "z",
+         POSITION: "q", GROUP: "g", UPDATE: ""}
 COMPARISONS = ("lt", "le", "gt", "ge", "eq")
 BOUNDED = "exp±"
 ONES = "1"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from .expr import RESPONSE, TOKEN, UPDATE, Var
 
 LOGP = Var("logp_current", TOKEN, r"\ell_t", "ℓₜ", gradient=True)
-"""log π_θ(a_t|s_t) on the training engine: the only quantity that carries gradient, with ENTROPY and KL_EXACT."""
+"""log π_θ(a_t|s_t) on the training engine: the only quantity that carries gradient, with ENTROPY,
+KL_EXACT and SQUARES."""
 LOGP_OLD = Var("logp_old", TOKEN, r"\log\pi_{\mathrm{old}}", "log π_old")
 """The snapshot at the start of this update phase, evaluated on the training engine."""
 LOGP_ROLLOUT = Var("logp_rollout", TOKEN, r"\log\mu", "log μ")
@@ -21,6 +22,10 @@ ENTROPY = Var("entropy", TOKEN, r"H_t", "Hₜ", gradient=True)
 """Entropy of the current policy at this position, in nats."""
 KL_EXACT = Var("kl_exact", TOKEN, r"\mathrm{KL}_t(\pi_\theta\Vert\pi_{\mathrm{ref}})", "KLₜ(π_θ‖π_ref)", gradient=True)
 """Full-vocabulary KL(π_θ‖π_ref) at this position, in nats."""
+SQUARES = Var("squares", TOKEN, r"\sum_v\pi_v^2", "Σπᵥ²", gradient=True)
+"""Σ_v π_θ(v)² over the vocabulary at this position: the chance that two draws agree."""
+PRETRAIN = Var("logp_pretrain", UPDATE, r"\overline{\log\pi_\theta(x)}", "log π_θ(x)", gradient=True)
+"""Mean over the update's pretraining texts of log π_θ of the whole text: a second stream of data, of no response."""
 VALUE = Var("values", TOKEN, r"V_t", "Vₜ")
 """The critic's value before each action token, a constant in the policy's objective."""
 ADVANTAGE = Var("advantage", TOKEN, r"A_t", "Aₜ")

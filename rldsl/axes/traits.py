@@ -61,4 +61,5 @@ CUTS = Trait("cuts", "a schedule that stops responses and takes them up again un
 FIRST_COME = Trait("first_come", "batches of whatever is finished first")
 EVENS_LENGTHS = Trait("evens_lengths", "a limit that keeps the sources of quick responses from filling the batches")
 ANSWERS = Trait("answers", "several answers in one response")
+JUDGED = Trait("judged", "a score that a model gives")
 OWN_SIGNAL = Trait("own_signal", "a loss that learns from something other than an advantage")

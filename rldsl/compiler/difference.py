@@ -14,7 +14,7 @@ from . import objective as objectives
 from .canonical import canonical, from_canonical
 from .diff import Change, SeedChanged, SettingChanged, diff
 from .fingerprint import DATA, OBJECTIVE, PLACEMENT, SEED
-from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, TEACHER_WEIGHTS, Graph
+from .graph import CRITIC_WEIGHTS, JUDGE_WEIGHTS, REFERENCE_WEIGHTS, REWARD_WEIGHTS, TEACHER_WEIGHTS, Graph
 from .objective import Objective
 from .passes import run_passes
 from .recipe import Recipe
@@ -22,7 +22,7 @@ from .recipe import Recipe
 EFFECTS = {OBJECTIVE: "what is learned", DATA: "what it is learned from or judged on",
            PLACEMENT: "where it runs, which is not another experiment", SEED: "the random draws"}
 MODELS = {REFERENCE_WEIGHTS: "a frozen reference model", CRITIC_WEIGHTS: "a critic",
-          TEACHER_WEIGHTS: "a frozen teacher"}
+          TEACHER_WEIGHTS: "a frozen teacher", REWARD_WEIGHTS: "a reward model", JUDGE_WEIGHTS: "a judge"}
 FORMULAS = {"reward": "reward", "token_reward": "reward per token", "advantage": "advantage", "ratio": "ratio",
             "policy": "gated term", "regularisers": "regularisers", "weight": "weights of tokens",
             "correction": "correction of the distribution", "value_target": "target of the critic",

@@ -26,7 +26,7 @@ TOKEN_RATIO = Var("ratio", "token", "r_t", "rₜ", gradient=True)
 COUNT = Var("N", UPDATE, "N", "N")
 TARGET = Var("value_target", "token", r"\hat V_t", "V̂ₜ")
 MODEL_ROLES = {"weights": "policy", "reference_weights": "reference", "critic_weights": "critic",
-               "teacher_weights": "teacher"}
+               "teacher_weights": "teacher", "reward_weights": "reward model", "judge_weights": "judge"}
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,9 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
             source = {"policy": spec,
                       "critic": f"a copy of the policy with a new value head{_as_left(critic.start)}",
                       "reference": f"frozen, {recipe.settings.model.reference}",
-                      "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}"
-                      }[role]
+                      "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}",
+                      "reward model": f"frozen, {recipe.settings.model.reward or 'model.reward is not set'}",
+                      "judge": f"frozen, {recipe.settings.model.judge or 'model.judge is not set'}"}[role]
             yield role, f"{source}; read by {', '.join(readers)}"
 
 

@@ -13,7 +13,7 @@ from .explain import explain
 from .explain_html import page, sections
 from .explain_json import to_json as stage_json
 from .facts import giving, moves
-from .stages import Pipeline, Stage
+from .stages import Pipeline, Stage, told
 
 
 def leaves(stage: Stage) -> tuple[str, ...]:
@@ -25,10 +25,10 @@ def leaves(stage: Stage) -> tuple[str, ...]:
 
 def takes(stage: Stage) -> str:
     """What a stage takes, or the model that it begins with."""
-    written = [link.words for link in stage.links]
+    written = list(told(stage.links))
     if not any(link.argument is None for link in stage.links):
         written.insert(0, stage.recipe.settings.model.policy or "model.policy is not set")
-    return ", ".join(written)
+    return "; ".join(written)
 
 
 def to_text(p: Pipeline) -> str:

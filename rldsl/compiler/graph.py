@@ -15,24 +15,27 @@ from rldsl.algebra import variables
 from rldsl.algebra.divergence import PREFIX, is_divergence
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Var
 
-KINDS = ("sample", "score", "filter", "collect", "logprob", "value", "advantage", "update", "carry", "publish",
+KINDS = ("sample", "judge", "score", "filter", "collect", "logprob", "value", "advantage", "update", "carry", "publish",
          "evaluate", "checkpoint")
 ENGINES = ("rollout", "train", "control")
 TRAJECTORIES, PROMPTS, VALUE_TARGET, CORRECTION = "trajectories", "prompts", "value_target", "correction"
 WEIGHTS, ROLLOUT_WEIGHTS = "weights", "rollout_weights"
 REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS = "reference_weights", "critic_weights", "teacher_weights"
+REWARD_WEIGHTS, JUDGE_WEIGHTS = "reward_weights", "judge_weights"
+PRETRAIN_TEXTS = "pretrain_texts"
 MODEL = "model"
 """The grain of a set of weights: one per run."""
 
 INPUTS = (PROMPTS, WEIGHTS, ROLLOUT_WEIGHTS, REFERENCE_WEIGHTS, CRITIC_WEIGHTS, TEACHER_WEIGHTS,
-          variables.TRAINER_VERSION.name)
+          REWARD_WEIGHTS, JUDGE_WEIGHTS, PRETRAIN_TEXTS, variables.TRAINER_VERSION.name)
 """What exists before a batch begins; so does what choices carry from batch to batch, under names in `CARRIED`."""
 CARRIED = "state."
 
 GRAINS: Mapping[str, str] = {
     TRAJECTORIES: RESPONSE, PROMPTS: GROUP, VALUE_TARGET: TOKEN, CORRECTION: TOKEN,
     WEIGHTS: MODEL, ROLLOUT_WEIGHTS: MODEL, REFERENCE_WEIGHTS: MODEL, CRITIC_WEIGHTS: MODEL, TEACHER_WEIGHTS: MODEL,
-    "evaluation": UPDATE,
+    REWARD_WEIGHTS: MODEL, JUDGE_WEIGHTS: MODEL,
+    PRETRAIN_TEXTS: RESPONSE, "evaluation": UPDATE,
     **{v.name: v.grain for v in vars(variables).values() if isinstance(v, Var)},
 }
 

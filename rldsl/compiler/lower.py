@@ -18,6 +18,7 @@ from rldsl.algebra.grain import variables
 from rldsl.algebra.text import to_data
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.base import Sampler
+from rldsl.axes.judging import Asked
 from rldsl.axes.several import SeveralAnswers
 from rldsl.axes.structure import Beginning, Dividing, Structured
 from rldsl.axes.traits import ROLLOUT_LOGPS
@@ -28,8 +29,11 @@ from .graph import (
     CARRIED,
     CORRECTION,
     CRITIC_WEIGHTS,
+    JUDGE_WEIGHTS,
+    PRETRAIN_TEXTS,
     PROMPTS,
     REFERENCE_WEIGHTS,
+    REWARD_WEIGHTS,
     ROLLOUT_WEIGHTS,
     TEACHER_WEIGHTS,
     TRAJECTORIES,
@@ -44,7 +48,7 @@ from .recipe import Recipe
 RECORDED = (q.LOGP_ROLLOUT.name, q.VERSION.name, q.TRUNCATED.name, q.LENGTH.name, q.LAST.name, q.RESPONSES.name,
             q.TOKENS.name)
 """What sampling itself leaves behind."""
-CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name)
+CURRENT = (q.LOGP.name, q.ENTROPY.name, q.KL_EXACT.name, q.SQUARES.name)
 """What a forward of the current policy can give, divergences from a teacher beside; with gradient inside the update."""
 FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,), (REFERENCE_WEIGHTS,)),
             "teacher": ((q.LOGP_TEACHER.name,), (TEACHER_WEIGHTS,)),
@@ -54,7 +58,8 @@ FORWARDS = {"old": ((q.LOGP_OLD.name,), (WEIGHTS,)), "ref": ((q.LOGP_REF.name,),
 reads what it is compared with beside, and `mismatched` compares it there with the reference on responses to other
 prompts."""
 MADE = (q.ADVANTAGE.name, q.WEIGHT.name, q.CORRECTION.name, q.COUNTED.name, q.REWARD.name, q.TOKEN_REWARD.name,
-        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name)
+        q.SCORES.name, q.CORRECT.name, q.VALUE.name, q.TRAINER_VERSION.name, q.MAX_TOKENS.name, LIVE.name,
+        q.PRETRAIN.name)
 """What scoring, the critic and the stages of a batch add, or the compiler puts in."""
 COMPARED = (q.GREEDY_REWARD.name, q.MC_VALUE.name)
 """What is read off the rewards of responses that are only scored, when advantages are taken."""
@@ -70,8 +75,9 @@ def build(recipe: Recipe, objective: Objective) -> Graph:
     first = [n for n in forwards if set(n.writes) & expanded(objective, early)]
     later = [n for n in forwards if n not in first]
     return _aligned(recipe, Graph((
-        _sample(recipe), _score(objective), *first, *_filters(recipe, objective), *_collect(recipe, objective), *later,
-        _advantage(objective), _update(recipe, objective, asked), *_late(recipe, objective), *_after(recipe))))
+        _sample(recipe), *_judges(recipe, objective), _score(objective), *first, *_filters(recipe, objective),
+        *_collect(recipe, objective), *later, _advantage(objective), _update(recipe, objective, asked),
+        *_late(recipe, objective), *_after(recipe))))
 
 
 def asked_of_engines(recipe: Recipe) -> dict[str, Any]:
@@ -188,10 +194,23 @@ def _shape(recipe: Recipe) -> dict[str, Any]:
     return {"siblings": sampler.siblings(), "started": sampler.siblings(), **shape} if shape else {}
 
 
+ASKS = {"reward": REWARD_WEIGHTS, "judge": JUDGE_WEIGHTS, "policy": WEIGHTS, "initial": REFERENCE_WEIGHTS}
+"""{role of a model that is asked: its weights}."""
+
+
+def _judges(recipe: Recipe, objective: Objective) -> Iterator[Node]:
+    """One node for each source that a model scores."""
+    for s in objective.scores:
+        if isinstance(s.scorer, Asked):
+            yield Node(f"judge.{s.label}", "judge", (TRAJECTORIES, ASKS[s.scorer.role]), (f"score.{s.label}",), "train",
+                       {**_cut(recipe), "label": s.label})
+
+
 def _score(objective: Objective) -> Node:
     correct = (q.CORRECT.name,) if objective.correct is not None else ()
-    scores = tuple(f"score.{s.label}" for s in objective.scores)
-    return Node("score", "score", (TRAJECTORIES,), (*scores, q.SCORES.name, *correct), "control")
+    judged = tuple(f"score.{s.label}" for s in objective.scores if isinstance(s.scorer, Asked))
+    scores = tuple(f"score.{s.label}" for s in objective.scores if not isinstance(s.scorer, Asked))
+    return Node("score", "score", (TRAJECTORIES, *judged), (*scores, q.SCORES.name, *correct), "control")
 
 
 def _cut(recipe: Recipe) -> dict[str, Any]:
@@ -253,13 +272,17 @@ def _update(recipe: Recipe, objective: Objective, asked: frozenset[str]) -> Node
                "wants": list(_of_current({q.LOGP.name, *asked})), "one_forward": False,
                "skip_zero_rows": False, "policy": moves(recipe), "critic": critic,
                "value_clip": recipe.settings.critic.value_clip if critic else None}
+    if q.PRETRAIN.name in in_update(objective):
+        options["pretrain_texts"] = recipe.settings.data.pretrain_texts
     written = (WEIGHTS, CRITIC_WEIGHTS) if critic else (WEIGHTS,)
     return Node("update", "update", _update_reads(objective, options), written, "train", options)
 
 
 def _update_reads(objective: Objective, options: Mapping[str, Any]) -> tuple[str, ...]:
     models = [WEIGHTS, *_compared_with(options["wants"])]
-    own = in_update(objective) - set(options["wants"]) | {CORRECTION}
+    own = in_update(objective) - {*options["wants"], q.PRETRAIN.name} | {CORRECTION}
+    if q.PRETRAIN.name in in_update(objective):
+        models.append(PRETRAIN_TEXTS)
     if options["critic"]:
         models.append(CRITIC_WEIGHTS)
         own |= {VALUE_TARGET} if options["value_clip"] is None else {VALUE_TARGET, q.VALUE.name}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rldsl.axes.base import Optimizer
 
-from .graph import CRITIC_WEIGHTS, REFERENCE_WEIGHTS, TEACHER_WEIGHTS, Graph
+from .graph import CRITIC_WEIGHTS, JUDGE_WEIGHTS, REFERENCE_WEIGHTS, REWARD_WEIGHTS, TEACHER_WEIGHTS, Graph
 from .recipe import Recipe
 from .shapes import Shape, shape
 
@@ -40,11 +40,16 @@ def estimate(recipe: Recipe, graph: Graph, dtype: str) -> Iterator[Fact]:
         yield "teacher: weights", "unknown: nothing here says how large it is"
     elif teacher:
         yield "teacher: weights", amount(teacher)
+    judges = _judges(recipe, graph)
+    if judges is None:
+        yield "reward model and judge: weights", "unknown: nothing here says how large they are"
+    elif judges:
+        yield "reward model and judge: weights", amount(judges)
     copy = COMPUTE[dtype] * found.parameters if dtype != "float32" else 0
     if copy:
         yield f"copy in {dtype} while it computes", amount(copy)
     cache = _cache(recipe, found, COMPUTE[dtype])
-    resting = policy + critic + reference + (teacher or 0) + copy
+    resting = policy + critic + reference + (teacher or 0) + (judges or 0) + copy
     yield "while training, without activations", amount(resting)
     if cache is None:
         yield "key-value cache of one batch", "unknown: data.prompts is not set"
@@ -55,7 +60,17 @@ def estimate(recipe: Recipe, graph: Graph, dtype: str) -> Iterator[Fact]:
 
 def _teachers(recipe: Recipe, graph: Graph) -> int | None:
     """Bytes of the teachers that are read, or None where a size is unknown."""
-    named = recipe.settings.model.teachers if graph.readers(TEACHER_WEIGHTS) else ()
+    return _weights(recipe, recipe.settings.model.teachers if graph.readers(TEACHER_WEIGHTS) else ())
+
+
+def _judges(recipe: Recipe, graph: Graph) -> int | None:
+    """The same of the reward model and of a judge that is not the policy."""
+    model = recipe.settings.model
+    asked = ((REWARD_WEIGHTS, model.reward), (JUDGE_WEIGHTS, model.judge))
+    return _weights(recipe, [spec for field, spec in asked if graph.readers(field) and spec not in (None, "policy")])
+
+
+def _weights(recipe: Recipe, named: Sequence[str]) -> int | None:
     found = [shape(spec, Path(recipe.file).parent) for spec in named]
     return None if None in found else FLOAT32 * sum(s.parameters for s in found)
 

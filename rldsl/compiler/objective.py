@@ -7,13 +7,11 @@ Everything here is an expression; nothing is computed. The same objective is pri
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from rldsl.algebra.expr import GROUP, RESPONSE, UPDATE, Const, Expr, absolute, gt, highest, maximum, total, where
 from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import simplify
-from rldsl.algebra.text import from_data, to_data
 from rldsl.algebra.variables import (
     ADVANTAGE,
     CORRECTION,
@@ -39,6 +37,7 @@ from rldsl.axes.base import (
     Veto,
     Wrapping,
 )
+from rldsl.axes.judging import Asked, ModelSource
 from rldsl.axes.several import SetEstimator, SeveralAnswers
 from rldsl.axes.traits import CORRECTNESS
 
@@ -51,7 +50,7 @@ class Score:
     number `part` where a response holds several."""
 
     label: str
-    scorer: Scorer
+    scorer: Scorer | Asked
     part: int | None = None
 
 
@@ -182,9 +181,13 @@ def _scores(recipe: Recipe) -> Iterator[Score]:
     number = _answers(recipe)
     for node, label in labelled(_choices(recipe.feedback, Source)):
         if number == 1:
-            yield Score(label, node.choice.scorer())
+            yield Score(label, _scorer(node.choice))
         else:
-            yield from (Score(f"{label}.{j}", node.choice.scorer(), j) for j in range(number))
+            yield from (Score(f"{label}.{j}", _scorer(node.choice), j) for j in range(number))
+
+
+def _scorer(source: Source) -> Scorer | Asked:
+    return source.asked() if isinstance(source, ModelSource) else source.scorer()
 
 
 def _read_as(recipe: Recipe) -> Reading:
@@ -224,7 +227,8 @@ def _term(f: Feedback, labels: Reading) -> Expr:
         case Scaled(factor, part, _):
             return factor * _term(part, labels)
         case Node(choice=Source()):
-            return next(read for node, read in labels if node.choice is f.choice)
+            read = next(read for node, read in labels if node.choice is f.choice)
+            return f.choice.reward(read) if isinstance(f.choice, ModelSource) else read
         case Node(choice=Wrapping() as choice):
             return choice.around(_term(Node(choice.inner(), f.span), labels))
         case Node(choice=Shaping() as choice):
@@ -353,39 +357,3 @@ def _product(parts: list[Expr]) -> Expr:
     for p in parts:
         out = out * p
     return out
-
-
-# ── as data, for plan.json ───────────────────────────────────────────────────────────────────────────
-
-def to_json(objective: Objective) -> dict[str, Any]:
-    """The objective as JSON data."""
-    return {f.name: _encode(getattr(objective, f.name)) for f in fields(objective)}
-
-
-def from_json(data: dict[str, Any]) -> Objective:
-    """The inverse of `to_json`."""
-    named = ("leaves_first", "leaves_later", "keeps", "regularisers")
-    out: dict[str, Any] = {k: None if v is None else from_data(v) for k, v in data.items()
-                           if k not in (*named, "scores", "state", "missing")}
-    for key in named:
-        out[key] = tuple(Named(n, from_data(e), own) for n, e, own in data[key])
-    out["state"] = tuple(Carried(choice, name, initial, from_data(e), late)
-                         for choice, name, initial, e, late in data["state"])
-    out["missing"] = data["missing"]
-    out["scores"] = tuple(Score(label, Scorer(fn, options), part) for label, fn, options, part in data["scores"])
-    return Objective(**out)
-
-
-def _encode(x: Any) -> Any:
-    match x:
-        case None | float():
-            return x
-        case Expr():
-            return to_data(x)
-        case Named(name, expr, own):
-            return [name, to_data(expr), own]
-        case Carried(choice, name, initial, after, late):
-            return [choice, name, initial, to_data(after), late]
-        case Score(label, scorer, part):
-            return [label, scorer.function, scorer.options, part]
-    return [_encode(part) for part in x]

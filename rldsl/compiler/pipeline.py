@@ -15,7 +15,7 @@ from .compile import compile_recipe
 from .fingerprint import fingerprints
 from .plan import Plan, from_json, to_json
 from .settings import STAGE, missing_for_run
-from .stages import Pipeline, taken
+from .stages import Pipeline, taken, told
 
 VERSION = 1
 FOLDER = Path(".rldsl") / "pipelines"
@@ -23,10 +23,10 @@ FOLDER = Path(".rldsl") / "pipelines"
 
 @dataclass(frozen=True)
 class StagePlan:
-    """One stage. `takes` holds (what was written, the stage it is taken from), `from` first."""
+    """One stage; `takes` says in words what it takes from others, `from` first."""
 
     name: str
-    takes: tuple[tuple[str, str], ...]
+    takes: tuple[str, ...]
     plan: Plan
 
 
@@ -68,7 +68,7 @@ def compile_pipeline(pipeline: Pipeline, *, profile: str | None = None, sets: Se
         if all(link.source in experiments for link in stage.links):
             plan = replace(plan, fingerprints=vars(fingerprints(_identified(plan.recipe, experiments))))
             experiments[stage.name] = plan.fingerprints["experiment"]
-        stages.append(StagePlan(stage.name, tuple((x.words, x.source) for x in stage.links), plan))
+        stages.append(StagePlan(stage.name, told(stage.links), plan))
     found = list(dict.fromkeys(found))
     if any(d.severity == "error" for d in found):
         raise RecipeError(found)
@@ -89,7 +89,7 @@ def _identified(recipe: Mapping[str, Any], experiments: Mapping[str, str]) -> di
 
 def to_data(p: PipelinePlan) -> dict[str, Any]:
     """The plan as JSON data."""
-    stages = [{"name": s.name, "takes": [list(t) for t in s.takes], "plan": to_json(s.plan)} for s in p.stages]
+    stages = [{"name": s.name, "takes": list(s.takes), "plan": to_json(s.plan)} for s in p.stages]
     return {**vars(p), "version": VERSION, "sets": list(p.sets), "stages": stages}
 
 
@@ -115,7 +115,7 @@ def read_pipeline(path: Path) -> PipelinePlan:
         version = data.pop("version")
         if version != VERSION:
             raise ValueError(f"it has version {version}, this release reads {VERSION}")
-        stages = tuple(StagePlan(s["name"], tuple((words, name) for words, name in s["takes"]), from_json(s["plan"]))
+        stages = tuple(StagePlan(s["name"], tuple(s["takes"]), from_json(s["plan"]))
                        for s in data["stages"])
         return PipelinePlan(**{**data, "sets": tuple(data["sets"]), "stages": stages})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -14,7 +14,7 @@ from typing import Any
 from rldsl.diagnostics import RecipeError, at
 
 from . import graph as graphs
-from . import objective as objectives
+from . import objective_data
 from .canonical import canonical, from_canonical, key
 from .graph import Graph
 from .objective import Objective
@@ -53,15 +53,15 @@ class Plan:
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """The plan as JSON data."""
-    return {**vars(plan), "sets": list(plan.sets), "formula": objectives.to_json(plan.formula),
-            "objective": objectives.to_json(plan.objective), "graph": graphs.to_json(plan.graph),
+    return {**vars(plan), "sets": list(plan.sets), "formula": objective_data.to_json(plan.formula),
+            "objective": objective_data.to_json(plan.objective), "graph": graphs.to_json(plan.graph),
             "notes": [[n.source, n.sentence, list(n.removed)] for n in plan.notes]}
 
 
 def from_json(data: Mapping[str, Any]) -> Plan:
     """The inverse of `to_json`."""
-    return Plan(**{**data, "sets": tuple(data["sets"]), "formula": objectives.from_json(data["formula"]),
-                   "objective": objectives.from_json(data["objective"]), "graph": graphs.from_json(data["graph"]),
+    return Plan(**{**data, "sets": tuple(data["sets"]), "formula": objective_data.from_json(data["formula"]),
+                   "objective": objective_data.from_json(data["objective"]), "graph": graphs.from_json(data["graph"]),
                    "notes": tuple(Note(source, sentence, tuple(gone)) for source, sentence, gone in data["notes"])})
 
 

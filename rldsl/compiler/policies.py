@@ -24,6 +24,8 @@ POLICIES = {
 """{log-prob: (the policy's word in a recipe, its role)}."""
 OTHERS = {q.ENTROPY.name: "entropy of the current policy, over the vocabulary",
           q.KL_EXACT.name: "KL of the current policy to the reference, over the vocabulary",
+          q.SQUARES.name: "sum of the current policy's squared probabilities, over the vocabulary",
+          q.PRETRAIN.name: "log-likelihood of pretraining texts under the current policy",
           q.VALUE.name: "the critic's value before each token"}
 
 

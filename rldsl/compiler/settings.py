@@ -14,7 +14,20 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from rldsl.axes.base import Optimizer
 from rldsl.axes.detect import Detector
-from rldsl.axes.types import Batches, Bytes, Count, Fraction, Natural, Positive, Prompts, Seconds, Tokens
+from rldsl.axes.types import (
+    Band,
+    Batches,
+    Bound,
+    Bytes,
+    Count,
+    Fraction,
+    Natural,
+    Positive,
+    Prompts,
+    Seconds,
+    Tokens,
+    Unit,
+)
 from rldsl.diagnostics import Diagnostic, Span, at
 
 DTYPES = {"bf16": "bfloat16", "fp32": "float32"}
@@ -69,8 +82,12 @@ class Model:
     teachers: Annotated[tuple[str, ...], FromStage("policy", "teachers", resets=("model.teacher_warm_start",))] = ()
     """Models whose log-probs are learned from, with the policy's own tokenizer."""
     teaching: Literal["mean"] | str | None = None
-    """Which of several teachers scores a response: `mean` is all of them, their log-probs and divergences averaged; a
-    text is the column of the data that names one of `teachers` in each row."""
+    """Which of several teachers scores a response: `mean` is all of them, log-probs and divergences averaged; a text
+    is the column of the data that names one of `teachers` in each row."""
+    reward: str | None = None  # the sequence classifier whose number is a reward
+    judge: Literal["policy"] | str | None = None  # the model that judges responses; `policy` is the one that is trained
+    judge_warm_start: Natural = 0
+    """Steps of supervised training of reward model and judge, on right and wrong answers: a toy has to learn first."""
     teacher_warm_start: Natural = 0
     """Steps of the same supervised training for each teacher: a toy teacher has to learn before it can teach."""
 
@@ -88,6 +105,8 @@ class Data:
     answer: str = "answer"
     template: str | None = None
     too_long: Literal["error", "drop"] = "error"
+    pretrain: str | None = None  # texts that stay likely: prompt and answer of each row, one after the other
+    pretrain_texts: Count = 8  # of them in each update
     collect: Count | None = None  # most verified responses to a prompt that are kept as a data set; none keeps none
 
 
@@ -101,6 +120,10 @@ class Optim:
     clip_grad: Positive | None = 1.0  # bound on the global gradient norm
     updates_per_batch: Count = 1
     epochs: Count = 1
+    layers: Annotated[Band, Bound(ge=0, le=1), Unit("fraction")] | None = None
+    """Only layers whose middle lies in this part of the stack, 0 at the embedding, are trained; none trains all."""
+    lora_rank: Count | None = None  # train a low-rank addition to each layer's matrices instead of the matrices
+    lora_alpha: Positive = 16.0  # the addition is scaled by lora_alpha / lora_rank
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rldsl.diagnostics import Span
@@ -22,11 +22,6 @@ class Link:
     argument: str | None
     source: str
     span: Span
-
-    @property
-    def words(self) -> str:
-        """As it was written."""
-        return f"from {self.source}" if self.argument is None else f"{self.argument}: {self.source}"
 
 
 @dataclass(frozen=True)
@@ -51,6 +46,15 @@ class Pipeline:
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, or None."""
         return next((s for s in self.stages if s.name == name), None)
+
+
+def told(links: Sequence[Link]) -> tuple[str, ...]:
+    """What a stage takes, in words: one text for `from` and for each argument, `teachers: a, b`."""
+    sources: dict[str | None, list[str]] = {}
+    for link in links:
+        sources.setdefault(link.argument, []).append(link.source)
+    return tuple(f"from {names[0]}" if argument is None else f"{argument}: {', '.join(names)}"
+                 for argument, names in sources.items())
 
 
 def taken(settings: Mapping[str, Mapping]) -> Iterator[tuple[str, str, str]]:

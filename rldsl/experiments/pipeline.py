@@ -124,7 +124,7 @@ def _note(parent: Parent, number: int, stage: StagePlan, folder: Path) -> None:
 
 
 def _start(plan: PipelinePlan) -> dict[str, Any]:
-    stages = {s.name: {"recipe": s.plan.name, "takes": ", ".join(words for words, _ in s.takes) or "none",
+    stages = {s.name: {"recipe": s.plan.name, "takes": "; ".join(s.takes) or "none",
                        "experiment": s.plan.fingerprints["experiment"]} for s in plan.stages}
     return {"name": plan.name, "params": {"kind": PIPELINE, "stages": stages, "profile": plan.profile or "none"},
             "artifacts": [FILE, RECIPE], "recipe": plan.source,

@@ -40,7 +40,7 @@ class Row:
 
 def rows(plan: PipelinePlan, folder: Path) -> list[Row]:
     """The stages in running order; RunError RL609 for a damaged journal."""
-    return [_row(stage.name, stage.plan.name, ", ".join(words for words, _ in stage.takes), folder / stage.name)
+    return [_row(stage.name, stage.plan.name, "; ".join(stage.takes), folder / stage.name)
             for stage in plan.stages]
 
 

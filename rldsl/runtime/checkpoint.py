@@ -79,6 +79,11 @@ def newest(store: Path) -> Checkpoint | None:
                               fix="start the run again"))
 
 
+def exists(store: Path) -> bool:
+    """Whether a checkpoint was ever written, complete or damaged."""
+    return bool(_steps(store))
+
+
 def read(store: Path, step: int) -> Mapping[str, Any]:
     """The state of one checkpoint. ValueError says what is wrong with it."""
     folder = store / _name(step)

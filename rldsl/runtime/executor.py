@@ -25,12 +25,13 @@ from .work import RESPONSES, SAMPLED, Work
 Handler = Callable[[Run, Work, Node], None]
 
 HANDLERS: dict[str, Handler] = {
-    "sample": stages_data.sample, "score": stages_data.score, "filter": stages_data.filter_groups,
-    "collect": stages_collect.collect, "logprob": stages_data.logprob, "value": stages_data.value,
-    "advantage": stages_train.advantage, "update": stages_train.update, "carry": stages_train.carry_on,
-    "publish": stages_after.publish, "evaluate": stages_after.evaluate, "checkpoint": stages_after.checkpoint,
+    "sample": stages_data.sample, "judge": stages_data.judge, "score": stages_data.score,
+    "filter": stages_data.filter_groups, "collect": stages_collect.collect, "logprob": stages_data.logprob,
+    "value": stages_data.value, "advantage": stages_train.advantage, "update": stages_train.update,
+    "carry": stages_train.carry_on, "publish": stages_after.publish, "evaluate": stages_after.evaluate,
+    "checkpoint": stages_after.checkpoint,
 }
-DATA, AFTER = ("sample", "score", "filter"), ("publish", "evaluate", "checkpoint")
+DATA, AFTER = ("sample", "judge", "score", "filter"), ("publish", "evaluate", "checkpoint")
 
 
 def phases(graph: Graph) -> tuple[Sequence[Node], Sequence[Node], Sequence[Node]]:

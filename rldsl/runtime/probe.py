@@ -13,7 +13,7 @@ from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.algebra.expr import GROUP, ORDINAL, PAIR, RESPONSE, SEGMENT, STATE, STEP, TOKEN, TURN, UPDATE
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import CHOSEN, LOGP
+from rldsl.algebra.variables import CHOSEN, LOGP, PRETRAIN
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
@@ -65,6 +65,8 @@ def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:
     columns["truncated"] = Value(RESPONSE, [float(r.truncated) for r in rows])
     newest = max((v for r in rows for v in r.versions or [0]), default=0)
     trainer = newest if batch.trainer_version is None else batch.trainer_version
+    if batch.logp_pretrain is not None:
+        columns[PRETRAIN.name] = Value(UPDATE, [batch.logp_pretrain])
     columns["trainer_version"] = Value(UPDATE, [float(trainer)])
     extra: dict[str, Any] = {name: [getattr(r, name) for r in rows] for name in LABELS
                              if all(getattr(r, name) is not None for r in rows)}
@@ -90,6 +92,9 @@ def _require(objective: Objective, batch: BatchFile, path: str) -> None:
     problems = [at("RL205", f"{path}: `{batch.place(i)}.{name}` is missing; the recipe's objective reads it", None,
                    fix=f"give `{name}`, one {'number' if name in PER_RESPONSE else 'entry per action token'}")
                 for name in wanted for i, r in enumerate(rows) if getattr(r, name) is None]
+    if PRETRAIN.name in reads and batch.logp_pretrain is None:
+        problems.append(at("RL205", f"{path}: `{PRETRAIN.name}` is missing; the recipe's objective reads it", None,
+                           fix="give it beside `responses`: one number for the update"))
     problems += [*_divergences(reads, batch, path), *_scores(objective, batch, path)]
     known = {(c.choice, c.name) for c in objective.state}
     problems += [at("RL205", f"{path}: nothing carries the state `{choice}.{name}`", None, fix="leave it out")

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 PER_TOKEN = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "versions", "entropy",
-             "kl_exact", "rewards", "errors", "mc_values", "invalid", "succeeded")
+             "kl_exact", "squares", "rewards", "errors", "mc_values", "invalid", "succeeded")
 LOGPS = tuple(name for name in PER_TOKEN if name.startswith("logp_"))
 ROUNDING = 1e-6
 """How far above 0 a log-prob may come by rounding."""
@@ -50,6 +50,7 @@ class Response(BaseModel):
     versions: list[int] | None = None
     entropy: list[float] | None = None
     kl_exact: list[float] | None = None
+    squares: list[float] | None = None
     divergences: dict[str, list[float]] | None = None
     rewards: list[float] | None = None
     errors: list[int] | None = None
@@ -84,10 +85,12 @@ class Pair(BaseModel):
 
 
 class BatchFile(BaseModel):
-    """BATCH.json: responses, or pairs. `state` is what choices carry from batch to batch: {choice: {name: number}}."""
+    """BATCH.json: responses, or pairs. `logp_pretrain` is the mean log-likelihood of the update's pretraining texts,
+    `state` what choices carry from batch to batch: {choice: {name: number}}."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     trainer_version: int | None = None
+    logp_pretrain: float | None = None
     state: dict[str, dict[str, float]] = {}
     responses: list[Response] = []
     pairs: list[Pair] = []

@@ -45,7 +45,8 @@ class UpdateJob:
     """One optimizer step on `rows` (in the order of `batch`), whose columns hold every constant.
 
     `lr_factor` scales the learning rates. `policy` and `critic` say who is trained; `value_clip` bounds how far a
-    value may move from the one recorded before the batch (none: unbounded).
+    value may move from the one recorded before the batch (none: unbounded). `pretrain` are texts of a second stream of
+    data, each with its first token as the prompt.
     """
 
     rows: Sequence[Trajectory]
@@ -55,6 +56,7 @@ class UpdateJob:
     policy: bool
     critic: bool
     value_clip: float | None = None
+    pretrain: Sequence[Trajectory] = ()
 
 
 class RolloutEngine(Protocol):
@@ -102,6 +104,13 @@ class TrainEngine(Protocol):
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> object:
         """The critic's value before each action token: a column."""
+
+    def replies(self, role: str, asked: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """For each (question, text) the log-prob that the text is the whole reply of the model in a role (judge,
+        policy, initial); None where they do not fit its context."""
+
+    def valued(self, responses: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """The reward model's number for each (prompt, response); None where they do not fit its context."""
 
     def update(self, job: UpdateJob) -> Tally:
         """One step; RunError RL601 before the step where anything is not finite."""

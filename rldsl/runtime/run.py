@@ -72,9 +72,10 @@ class Settings:
 @dataclass
 class Run:
     """One training run. `observe` hears of every journal event and of what is being done ("doing"). A `fresh` run has
-    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `detectors` watch
-    the metrics, `tracing` says which responses are written down to be read, `usage` measures the machine. `push` brings
-    the trainer's weights to engines of their own and gives the fingerprint; without it the trainer publishes.
+    trained nothing and evaluates once before it does; `fingerprint` is of the weights that sample; `pretrain` are
+    texts of a second stream of data, as token ids; `detectors` watch the metrics, `tracing` says which responses are
+    written down to be read, `usage` measures the machine. `push` brings the trainer's weights to engines of their own
+    and gives the fingerprint; without it the trainer publishes.
     A run with a `stream` is the event loop's. `recover` is asked after an error whether what died is there again, with
     `progress` as it was at a checkpoint.
     """
@@ -95,6 +96,7 @@ class Run:
     observe: Observe
     fresh: bool
     fingerprint: str = ""
+    pretrain: Sequence[tuple[int, ...]] = ()
     detectors: Sequence[Detector] = field(default_factory=lambda: watching(()))
     tracing: Tracing | None = None
     push: Callable[[], str] | None = None

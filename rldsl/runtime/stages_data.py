@@ -28,9 +28,11 @@ from rldsl.algebra.variables import (
     VALUE,
     VERSION,
 )
+from rldsl.axes.base import Scorer
 from rldsl.compiler.graph import Node, grain_of
 from rldsl.diagnostics import Diagnostic
 
+from .asking import Candidate, ask
 from .batch import Batch
 from .errors import RunError
 from .growth import cut_up, grow
@@ -205,12 +207,13 @@ def _add_scores(run: Run, work: Work) -> None:
     """Columns of scores for the responses that have them all; the others are gone."""
     rows = work.rows()
     columns, scored = scores(run, work, rows)
+    work.judged = {}
     table = work.table.with_columns(**columns)
     table = table.select(scored) if len(scored) < len(rows) else table
     o = run.objective
-    work.table = table.with_columns(**{SCORES.name: table.value(o.sources, RESPONSE)})
     if o.correct is not None:
-        work.table = work.table.with_columns(**{CORRECT.name: table.value(o.correct, RESPONSE)})
+        table = table.with_columns(**{CORRECT.name: table.value(o.correct, RESPONSE)})
+    work.table = table.with_columns(**{SCORES.name: table.value(o.sources, RESPONSE)})
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:
@@ -226,15 +229,38 @@ def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, 
 
 def _scored(run: Run, work: Work, rows: Sequence[Trajectory]) -> list[list[float | None]]:
     """For each row what each of the objective's scores is; None where scoring failed."""
-    wanted = run.objective.scores
-    if not wanted:
-        return [[] for _ in rows]
-    cut = run.graph.of("sample")[0].options.get("answers", {"number": 1, "delimiter": None})
-    number = cut["number"]
-    items = [ScoreItem(text, p.answer, p.metadata) for t in rows for p in [work.problems[t.group]]
-             for text in answers(t.text, number, cut["delimiter"])]
-    results = run.score(items)
-    return [[results[i * number + k % number][k // number].value for k in range(len(wanted))] for i in range(len(rows))]
+    number, delimiter = _several(run)
+    programs = [s for s in run.objective.scores if isinstance(s.scorer, Scorer)]
+    columns = dict(work.judged) or {n.options["label"]: said(run, work, rows, n) for n in run.graph.of("judge")}
+    if programs:
+        items = [ScoreItem(text, p.answer, p.metadata) for t in rows for p in [work.problems[t.group]]
+                 for text in answers(t.text, number, delimiter)]
+        results = run.score(items)
+        for k, s in enumerate(programs):
+            columns[s.label] = [results[i * number + k % number][k // number].value for i in range(len(rows))]
+    return [[columns[s.label][i] for s in run.objective.scores] for i in range(len(rows))]
+
+
+def _several(run: Run) -> tuple[int, str | None]:
+    """Answers in a response, and the text between them."""
+    cut = run.graph.of("sample")[0].options.get("answers")
+    return (cut["number"], cut["delimiter"]) if cut else (1, None)
+
+
+def judge(run: Run, work: Work, node: Node) -> None:
+    """Has a model score every response."""
+    work.judged[node.options["label"]] = said(run, work, work.rows(), node)
+
+
+def said(run: Run, work: Work, rows: Sequence[Trajectory], node: Node) -> list[float | None]:
+    """What the model of a judge node says of each row; None where it can say nothing."""
+    number, delimiter = _several(run)
+    (wanted,) = (s for s in run.objective.scores if s.label == node.options["label"])
+    found = []
+    for t in rows:
+        problem, part = work.problems[t.group], answers(t.text, number, delimiter)[wanted.part or 0]
+        found.append(Candidate(problem.prompt, part, problem.answer, len(t.tokens), t.group))
+    return ask(run.trainer, wanted.scorer, found, cutting(node))
 
 
 def answers(text: str, number: int, delimiter: str | None) -> list[str]:

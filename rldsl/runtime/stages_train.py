@@ -12,7 +12,7 @@ from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import PAIR, RESPONSE, TOKEN, UPDATE, Var, total
 from rldsl.algebra.grain import variables
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, MC_VALUE, REWARD, TOKEN_REWARD, WEIGHT
-from rldsl.compiler.graph import VALUE_TARGET, Node
+from rldsl.compiler.graph import PRETRAIN_TEXTS, VALUE_TARGET, Node
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
@@ -26,6 +26,7 @@ from .run import Run, Settings
 from .settle import carry, merged, settle, weigh, with_state
 from .stages_data import cutting
 from .structure import State, steps_of
+from .trajectory import Trajectory
 from .work import LEFT, RESPONSES, TRAINED, Work
 
 CHECKED = (REWARD.name, TOKEN_REWARD.name, ADVANTAGE.name, VALUE_TARGET, CORRECTION.name)
@@ -128,7 +129,8 @@ def update(run: Run, work: Work, node: Node) -> None:
         batch = weigh(run.objective, part)
         _require_finite_weight(batch)
         rows = [work.trajectories[i] for i in batch.rows]
-        job = UpdateJob(rows, batch, update_options(node), factor, policy, options["critic"], options["value_clip"])
+        job = UpdateJob(rows, batch, update_options(node), factor, policy, options["critic"], options["value_clip"],
+                        pretraining(run, node))
         work.tally.include(run.trainer.update(job))
         run.progress.updates += 1
     terms = [total for name, total in work.tally.means().items() if name.startswith("objective/")]
@@ -136,6 +138,17 @@ def update(run: Run, work: Work, node: Node) -> None:
         work.tally.add(LOSS.name, -sum(terms))
     work.fates |= dict.fromkeys(groups, TRAINED)
     work.tally.add("lr", run.settings.lr * factor if policy else 0.0)
+
+
+def pretraining(run: Run, node: Node) -> list[Trajectory]:
+    """The texts of a second stream of data that belong to the next update, taken in order, round and round."""
+    if PRETRAIN_TEXTS not in node.reads:
+        return []
+    count = node.options["pretrain_texts"]
+    first = run.progress.updates * count
+    texts = [run.pretrain[i % len(run.pretrain)] for i in range(first, first + count)]
+    return [Trajectory(i, 0, i, ids[:1], ids[1:], (0.0,) * (len(ids) - 1), (0,) * (len(ids) - 1), "stop", "")
+            for i, ids in enumerate(texts)]
 
 
 def carry_on(run: Run, work: Work, node: Node) -> None:

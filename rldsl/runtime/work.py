@@ -29,9 +29,10 @@ class Work:
     """What the nodes of the graph read and write for one batch.
 
     `table` holds the responses still in the batch; its `rows` are positions in `trajectories`. `statistics` is the
-    table that advantages were taken over. `baseline` holds the greedy responses that rewards are compared with, and
-    `probes` continuations that are only scored, where there are any; `states` says what each of these continues. Keys
-    of `draws`, `problems` and `fates` are group numbers.
+    table that advantages were taken over. `judged` holds what models said of each response of the table, by the label
+    of the score, until it is scored. `baseline` holds the greedy responses that rewards are compared with, and `probes`
+    continuations that are only scored, where there are any; `states` says what each of these continues. Keys of
+    `draws`, `problems` and `fates` are group numbers.
     """
 
     batch: int
@@ -40,6 +41,7 @@ class Work:
     table: Batch | None = None
     statistics: Batch | None = None
     baseline: Work | None = None
+    judged: dict[str, list[float | None]] = field(default_factory=dict)
     probes: Work | None = None
     states: dict[Key, tuple[State, ...]] = field(default_factory=dict)
     draws: dict[int, Draw] = field(default_factory=dict)

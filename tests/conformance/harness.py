@@ -86,7 +86,7 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
         out.append({"prompt": f"p{i // group}", "reward": float(draw.random() < 0.5), "truncated": draw.random() < 0.3,
                     "logp_current": logp(), "logp_old": logp(), "logp_rollout": logp(), "logp_ref": logp(),
                     "values": [draw.random() for _ in range(n)], "entropy": [draw.random() for _ in range(n)],
-                    "kl_exact": [draw.random() for _ in range(n)],
+                    "kl_exact": [draw.random() for _ in range(n)], "squares": [draw.random() for _ in range(n)],
                     "versions": [draw.randint(5, 9) if i % 2 else 9 for _ in range(n)],
                     "logp_teacher": logp(), "rewards": [draw.random() for _ in range(n)],
                     "mc_values": [draw.random() for _ in range(n)],
@@ -94,7 +94,7 @@ def random_batch(seed: int = 0, responses: int = 8, group: int = 4, spread: floa
                     "succeeded": [int(draw.random() < 0.3) for _ in range(n)],
                     "errors": [int(draw.random() < 0.2) for _ in range(n)], "greedy_reward": float(i // group % 2),
                     "quality": draw.uniform(0.1, 1.0), "agent": i % 2, "chosen": 1 - i % 2,
-                    "mismatched": draw.uniform(-1, 1), "turns": [t // 2 for t in range(n)],
+                    "mismatched": draw.uniform(-1, 1), "logp_pretrain": -2.5, "turns": [t // 2 for t in range(n)],
                     "steps": [t // 3 for t in range(n)], "segments": [t // 2 for t in range(n)],
                     "scores": {"verify": draw.random(), "format": draw.random()},
                     "states": [draw.randint(0, 1) for _ in range(n)]})
@@ -111,7 +111,11 @@ def batch_file(objective: Objective, responses: list[dict[str, Any]], trainer_ve
                                  for k in labels}} if "scores" in r else r
                  for r in responses]
     file = {"responses": responses} if not over_pairs(objective) else {"pairs": paired(responses)}
-    return read_batch(json.dumps(file | {"trainer_version": trainer_version}), "BATCH.json")
+    texts = next((r["logp_pretrain"] for r in responses if "logp_pretrain" in r), None)
+    for r in (*responses, *(m for p in file.get("pairs", ()) for m in p.values())):
+        r.pop("logp_pretrain", None)
+    more = {"trainer_version": trainer_version, "logp_pretrain": texts}
+    return read_batch(json.dumps(file | more), "BATCH.json")
 
 
 def run(objective: Objective, responses: list[dict[str, Any]], trainer_version: int | None = None) -> dict[str, Any]:

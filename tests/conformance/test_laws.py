@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from rldsl.algebra.expr import STATE, STEP
+from rldsl.algebra.expr import POSITION, STATE, STEP
 from rldsl.algebra.grain import grains
 from rldsl.algebra.render_latex import latex
 from rldsl.algebra.render_mathml import mathml
@@ -18,6 +18,7 @@ from rldsl.axes.traits import COMPARES, PROXIMAL, REFERENCE_KL, SIBLINGS, TOKEN_
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.describe import describe
+from rldsl.runtime.probe_file import LABELS, PER_TOKEN
 
 from .harness import (
     CHOICES,
@@ -109,7 +110,7 @@ def test_what_holds_a_policy_is_0_where_it_is_held(axis: str, name: str) -> None
 @pytest.mark.parametrize("reward", [0.0, 1.0, -2.5])
 def test_siblings_with_equal_rewards_have_no_advantage(axis: str, name: str, reward: float) -> None:
     objective = objective_of(axis, name)
-    if not {STATE, STEP} & grains(objective.advantage):  # steps are then compared, not responses
+    if not {STATE, STEP, POSITION} & grains(objective.advantage):  # steps or tokens are then compared, not responses
         assert max(map(abs, column(run(objective, agreeing((reward,) * 8)), "advantage"))) < 1e-9
 
 
@@ -148,8 +149,7 @@ def test_twice_the_prompts_halve_every_weight_or_leave_it(axis: str, name: str) 
 
 # ── edges ────────────────────────────────────────────────────────────────────────────────────────────
 
-LISTS = ("logp_current", "logp_old", "logp_rollout", "logp_ref", "logp_teacher", "values", "entropy", "kl_exact",
-         "versions", "rewards", "errors", "mc_values", "invalid", "succeeded", "turns", "steps", "segments", "states")
+LISTS = (*PER_TOKEN, *LABELS)
 
 
 @every

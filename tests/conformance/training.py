@@ -9,14 +9,18 @@ from functools import cache
 
 import torch
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value
+from rldsl.backends.local.coefficients import coefficients
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.model import Policy
+from rldsl.backends.local.second_stream import second_stream
+from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.local.train_optimizer import OptimizerSpec, Stepper
 from rldsl.backends.local.train_pieces import shared_out
-from rldsl.backends.local.train_policy import PolicyTrainer, _backward, _coefficients, _Piece, policy_step
+from rldsl.backends.local.train_policy import PolicyTrainer, _backward, policy_step
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.lower import CURRENT, in_update
 from rldsl.compiler.objective import Objective
@@ -46,7 +50,13 @@ class Update:
     def wants(self) -> tuple[str, ...]:
         """What the forward has to give."""
         read = in_update(self.objective)
-        return tuple(name for name in CURRENT if name == CURRENT[0] or name in read)
+        compared = sorted(filter(is_divergence, read))
+        return (*(name for name in CURRENT if name == CURRENT[0] or name in read), *compared)
+
+    def job(self, cutting: Cutting, skip: bool) -> UpdateJob:
+        """One step on it, with three texts of a second stream of data."""
+        options = UpdateOptions(self.wants(), cutting, True, skip)
+        return UpdateJob(self.rows, self.batch, options, 0.0, True, False, pretrain=trajectories((2, 3, 4), (0, 1, 2)))
 
 
 def update_of(objective: Objective, seed: int = 3) -> Update:
@@ -81,9 +91,9 @@ def models() -> tuple[Policy, Policy]:
 def whole(made: Update, cutting: Cutting, skip: bool = False) -> torch.Tensor:
     """The gradient of one step of the embedded engine, as one column."""
     policy, reference = models()
-    trainer = PolicyTrainer(policy, Stepper(policy, SGD), prepare(made.objective), SAMPLING, made.batch.math)
-    options = UpdateOptions(made.wants(), cutting, True, skip)
-    policy_step(trainer, UpdateJob(made.rows, made.batch, options, 0.0, True, False), reference)
+    trainer = PolicyTrainer(policy, Stepper(policy, SGD), prepare(made.objective), SAMPLING, made.batch.math,
+                            Teachers((reference,)))
+    policy_step(trainer, made.job(cutting, skip), reference)
     return flat(policy)
 
 
@@ -101,19 +111,23 @@ def on_ranks(made: Update, ranks: Sequence[Sequence[int]], own: int) -> torch.Te
     """
     policy, reference = models()
     terms = prepare(made.objective)
-    trainer = PolicyTrainer(policy, Stepper(policy, SGD), terms, SAMPLING, made.batch.math)
+    teachers = Teachers((reference,))
+    trainer = PolicyTrainer(policy, Stepper(policy, SGD), terms, SAMPLING, made.batch.math, teachers)
     trainer.stepper.clear()
     update = with_constants(terms, made.batch)
     mine = [made.rows[i] for i in ranks[own]]
-    found = forward(policy, mine, frozenset(made.wants()), SAMPLING, grad=True, reference=reference)
+    found = forward(policy, mine, frozenset(made.wants()), SAMPLING, grad=True, reference=reference,
+                    teachers=teachers)
     if terms.whole:
         column = {name: gathered(x.detach(), ranks, update.lengths) for name, x in found.items()}
-        slopes = _coefficients(trainer, _Piece(list(made.rows), update), column, Tally())
+        slopes = coefficients(terms, made.batch.math, made.rows, update, column, Tally())
         slopes = {name: shared_out(c, ranks, update.lengths)[own] for name, c in slopes.items()}
     else:
-        slopes = _coefficients(trainer, _Piece(mine, update.select(ranks[own])), found, Tally())
+        slopes = coefficients(terms, made.batch.math, mine, update.select(ranks[own]), found, Tally())
     if mine:
         _backward(found, slopes)
+    for part in terms.once if own == 0 else ():
+        second_stream(trainer, part, made.job(Cutting(None, False, True), False), update, Tally())
     return flat(policy)
 
 

@@ -61,8 +61,8 @@ def test_files_and_functions_stay_small():
 def test_no_mechanism_names_a_choice():
     """Strings only: `clip` is also an operation of the algebra, and some names are words of every language."""
     plain = {"none", "format", "entropy", "single", "group", "token", "clip", "local", "step", "turn", "trajectory",
-             "quality", "teacher", "head", "full", "top_k", "sampled", "vector", "answers", "steps", "turns", "prefix",
-             "stream", "sgd", "replay"}
+             "quality", "teacher", "head", "full", "top_k", "sampled", "vector", "answers", "judge", "steps", "turns",
+             "prefix", "stream", "sgd", "replay"}
     names = {n for axis in discover.FAMILIES for n in discover.names(axis)} - plain
     found = []
     for file in FILES:

@@ -37,8 +37,8 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
         warnings.simplefilter("ignore")
         _silence()
         if address is None:
-            ray.init("local", num_cpus=max(processes, os.cpu_count() or 1),
-                     include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+            ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
+                     object_store_memory=OBJECT_STORE, **quiet)
         else:
             _join(address, quiet)
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Const
+from rldsl.algebra.expr import GROUP, POSITION, RESPONSE, TOKEN, UPDATE, Const
 from rldsl.algebra.grain import grains, variables
 from rldsl.algebra.simplify import simplify
 from rldsl.axes import discover
@@ -17,7 +17,7 @@ from rldsl.axes.structure import Dividing
 from rldsl.compiler.formulas import formulas
 from rldsl.compiler.lower import provided
 
-WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
+WHOLE = {TOKEN, RESPONSE, POSITION, GROUP, UPDATE}
 """The units that every batch is divided into."""
 
 

@@ -11,6 +11,7 @@ from rldsl.algebra.expr import RESPONSE, TOKEN, absolute, highest
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, LOGP, LOGP_ROLLOUT, WEIGHT
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
+from rldsl.runtime.observed import FACTOR
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
@@ -35,7 +36,7 @@ def coefficients(terms: Terms, math: TorchMath, rows: Sequence[Trajectory], batc
     require_finite(found.items(), lengths, names, "policy forward")
     batch = batch.with_columns(**{n: Value(TOKEN, math.column(c)) for n, c in found.items()})
     slopes: dict[str, Tensor] = {}
-    for part in terms.parts:
+    for part in (p for p in terms.parts if p not in terms.once):
         value, own = math.both(part.expr, batch.columns, batch.shape)
         tally.add(f"objective/{part.name}", float(value.data.sum()), 0)
         columns = [(f"the {part.name} term", value.data), *((f"∂({part.name})/∂{n}", g) for n, g in own.items())]
@@ -71,3 +72,4 @@ def _measure(terms: Terms, batch: Batch, found: Mapping[str, Tensor], tally: Tal
         gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
         tally.add("mismatch/mean", float(gap.sum()), tokens)
         tally.add("mismatch/abs", float(gap.abs().sum()), tokens)
+        tally.add("mismatch/tail", float((gap.abs() > FACTOR).sum()), tokens)

@@ -68,10 +68,25 @@ def evaluated(recipe: Recipe, root: Path, model: Reader) -> dict[str, Prompts]:
 
 def examples(recipe: Recipe, root: Path, model: Reader) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(prompt, answer) of the problems that are set aside for supervised training."""
+    return [(model.encode(p.prompt), model.reply(p.answer)) for p in warm_problems(recipe, root)]
+
+
+def warm_problems(recipe: Recipe, root: Path) -> Task:
+    """The problems that are set aside for supervised training."""
     data = recipe.settings.data
-    task = load_task(data.train, "warm_start", seed=recipe.seed, root=root,
+    return load_task(data.train, "warm_start", seed=recipe.seed, root=root,
                      columns=Columns(data.prompt, data.answer, data.template))
-    return [(model.encode(p.prompt), model.reply(p.answer)) for p in task]
+
+
+def pretraining(recipe: Recipe, root: Path, model: Reader) -> list[tuple[int, ...]]:
+    """The texts of a second stream of data as token ids, each cut at the model's context; empty where there is none."""
+    spec, data = recipe.settings.data.pretrain, recipe.settings.data
+    if spec is None:
+        return []
+    columns = Columns(data.prompt, data.answer, data.template)
+    task = load_task(spec, "train", seed=recipe.seed, root=root, columns=columns)
+    found = [(model.tokenizer.encode(p.prompt) + model.tokenizer.reply(p.answer))[:model.context] for p in task]
+    return [ids for ids in found if len(ids) > 1]
 
 
 def prompt_limit(recipe: Recipe, model: Reader) -> int:

@@ -17,7 +17,10 @@ from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
+from .data import Model
 from .forward import Critic, forward, values
+from .judges import replies, valued
+from .load_judges import Judges
 from .model import Policy
 from .sampler import sample
 from .teachers import Teachers, weighted
@@ -35,14 +38,15 @@ class LocalEngine:
     """Implements `rldsl.runtime.protocols` RolloutEngine and TrainEngine in one process.
 
     `reference` builds the frozen reference policy on first use; recipes without one never call it. `teachers` are the
-    policies that the student learns from.
+    policies that the student learns from, `judges` the models that score.
     """
 
     def __init__(self, policy: Policy, objective: Objective, sampling: SamplingOptions, optimizer: OptimizerSpec, *,
                  seed: int, critic: tuple[OptimizerSpec, int] | None = None,
-                 reference: Callable[[], Policy] | None = None, teachers: Teachers | None = None):
+                 reference: Callable[[], Policy] | None = None, teachers: Teachers | None = None,
+                 judges: Judges | None = None):
         self.policy, self.sampling, self.seed = policy, sampling, seed
-        self.version = 0
+        self.version, self._judges = 0, judges or Judges()
         self.math = TorchMath(policy.device)
         self._load_reference, self._reference, self._teachers = reference, None, teachers
         self._trainer = PolicyTrainer(policy, Stepper(policy, optimizer), prepare(objective), sampling, self.math,
@@ -85,6 +89,17 @@ class LocalEngine:
         found = measured(rows, cutting, lambda piece: {"values": values(
             self._critic.critic, piece, grad=False, share_prompts=cutting.share_prompts)})
         return self.math.column(found["values"])
+
+    def replies(self, role: str, asked: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """See TrainEngine. A judge that is no model of its own is the policy."""
+        if role == "judge" and self._judges.judge is not None:
+            return replies(self._judges.judge, asked, cutting)
+        who = self.reference() if role == "initial" else self.policy
+        return replies(Model(who, self.policy.tokenizer), asked, cutting)
+
+    def valued(self, responses: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """See TrainEngine."""
+        return valued(self._judges.reward, responses, cutting)
 
     def update(self, job: UpdateJob) -> Tally:
         """See TrainEngine."""

@@ -18,7 +18,7 @@ from .ragged import gather_rows
 from .rotary import rotation
 from .teachers import Teachers, divergences
 
-QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact"})
+QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact", "squares"})
 
 
 class Critic(Trunk):
@@ -37,9 +37,9 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
             teachers: Teachers | None = None, share_prompts: bool = True) -> dict[str, Tensor]:
     """The wanted quantities, float32 over all action tokens of `rows`, concatenated in their order.
 
-    `want` ⊆ {"logp_current", "entropy", "kl_exact"} and divergences; "kl_exact" needs `reference`, divergences need
-    `teachers`. Nats. Where `options` holds top_k or top_p, all are of the truncated distribution; of rows that record
-    their candidates, over those. No result depends on `micro_tokens` or `share_prompts`.
+    `want` ⊆ {"logp_current", "entropy", "kl_exact", "squares"} and divergences; "kl_exact" needs `reference`,
+    divergences need `teachers`. Nats. Where `options` holds top_k or top_p, all are of the truncated distribution; of
+    rows that record their candidates, over those. No result depends on `micro_tokens` or `share_prompts`.
     """
     compared = sorted(filter(is_divergence, want))
     if unknown := want - QUANTITIES - set(compared):
@@ -62,8 +62,10 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
                 with torch.no_grad():
                     reference_states = (_states(reference, others, layout), others.head)
             found = token_statistics(states, weights.head, layout.targets, options, candidates=layout.candidates,
-                                     entropy="entropy" in want, reference=reference_states)
-            named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
+                                     entropy="entropy" in want, reference=reference_states,
+                                     squares="squares" in want)
+            named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl,
+                     "squares": found.squares}
             if compared:
                 named |= divergences(teachers, compared, piece, states, weights, layout, options, alone)
             return [named[name] for name in sorted(want)]

@@ -24,7 +24,7 @@ def folder_policy(folder: Path, compute: torch.dtype) -> Policy:
     config = read_config(folder)
     policy = Policy(from_config(config, str(folder)), compute)
     try:
-        adopt(policy, _reader(folder))
+        adopt(policy, reader(folder))
     except (KeyError, ValueError) as error:
         raise unreadable(folder, f"its weights do not fit its config.json: {error.args[0]}") from None
     policy.tokenizer = folder_tokenizer(folder, config, policy.architecture.vocabulary)
@@ -55,7 +55,8 @@ def unreadable(where: Path | str, reason: str) -> RecipeError:
         fix="Use a complete folder as written by save_pretrained: config.json, *.safetensors, tokenizer.json.")])
 
 
-def _reader(folder: Path) -> Read:
+def reader(folder: Path) -> Read:
+    """Tensors of the folder's safetensors by name. RecipeError RL407 where there are none."""
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:

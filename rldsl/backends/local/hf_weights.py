@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .architecture import Architecture
-from .model import Policy
+from .model import ADAPTED, Policy
 from .rotary import interleave, split_halves
 
 Read = Callable[[str], Tensor]
@@ -33,8 +33,11 @@ def adopt(policy: Policy, read: Read) -> None:
 
 
 def exported(policy: Policy) -> dict[str, Tensor]:
-    """All tensors under their Hugging Face names, float32; a tied head is left out, as save_pretrained does."""
+    """All tensors under their Hugging Face names, float32, low-rank additions merged; a tied head is left out, as
+    save_pretrained does."""
     a, own, result = policy.architecture, policy.state_dict(), {}
+    own |= {f"layers.{i}.{name}": layer.master(name).detach() for i, layer in enumerate(policy.layers)
+            for name in ADAPTED}
     rows = {"q_proj": a.heads * a.head_width, "k_proj": a.kv_heads * a.head_width,
             "v_proj": a.kv_heads * a.head_width, "gate_proj": a.mlp, "up_proj": a.mlp}
     for name, sources in _sources(a):

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from rldsl.axes.base import Optimizer
+from rldsl.axes.base import Optimizer, Scorer
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
@@ -26,6 +26,7 @@ from rldsl.runtime.folder import LOCK
 from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
+from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
@@ -34,10 +35,11 @@ from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
 from rldsl.runtime.usage import Usage
 
-from .data import Model, evaluated, examples, prompt_limit, training
+from .data import Model, evaluated, examples, pretraining, prompt_limit, training
 from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
+from .load_judges import Judges, load_judges
 from .load_teachers import load_teachers
 from .model import Policy
 from .numerics import numerics
@@ -47,6 +49,7 @@ from .stream import LocalStream
 from .teachers import Teachers
 from .tokenizer import Tokenizer
 from .train_optimizer import OptimizerSpec
+from .trained_part import Part, restrict
 from .warm_start import warm_start
 
 MACHINE = "machine.json"
@@ -60,6 +63,7 @@ class Roles:
 
     reference: Policy | None
     teachers: Teachers | None
+    judges: Judges
 
 
 @contextmanager
@@ -79,8 +83,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     policy, tokenizer = _policy(plan, recipe, root, folder, fresh=found is None)
     model = Model(policy, tokenizer)
     data, held_out = training(recipe, root, model), evaluated(recipe, root, model)
-    roles = Roles(_named_reference(plan, recipe, root, folder, policy),
-                  load_teachers(plan, recipe, root, folder, model, data, observe))
+    roles = _roles(plan, recipe, root, folder, model, data, observe)
     engine = _engine(plan, recipe, model, folder, roles)
     if settings.critic.start is not None and found is None:
         take_over(engine.critic, settings.critic.start, folder, CRITIC)
@@ -89,8 +92,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     with alone(folder), Journal(folder) as journal, scoring_pool(plan, recipe, root, folder) as pool:
         run = Run(folder, plan.objective, plan.graph, schedule, terms(recipe), run_settings(recipe), engine, engine,
                   data, held_out, pool.score, journal, progress, observe, fresh=found is None,
-                  detectors=watching(settings.health.detectors), tracing=tracing(settings.track, tokenizer),
-                  usage=Usage(device_use))
+                  pretrain=pretraining(recipe, root, model), detectors=watching(settings.health.detectors),
+                  tracing=tracing(settings.track, tokenizer), usage=Usage(device_use))
         if resume:
             restore(run, engine, found)
         else:
@@ -167,6 +170,13 @@ def tell_dropped(run: Run, train: str, limit: int) -> None:
                 fix="nothing to do, if these can be spared"))
 
 
+def _roles(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, data: Prompts,
+           observe: Observe) -> Roles:
+    return Roles(_named_reference(plan, recipe, root, folder, model.policy),
+                 load_teachers(plan, recipe, root, folder, model, data, observe),
+                 load_judges(plan, recipe, root, model, observe))
+
+
 def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Policy) -> Policy | None:
     """A reference that is not the policy's own beginning. RecipeError RL407 where it reads other tokens."""
     spec = recipe.settings.model.reference
@@ -183,24 +193,31 @@ def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, polic
 
 def _engine(plan: Plan, recipe: Recipe, model: Model, folder: Path, roles: Roles) -> LocalEngine:
     settings = recipe.settings
+    part = Part(settings.optim.layers, settings.optim.lora_rank, settings.optim.lora_alpha)
+    restrict(model.policy, part, plan.seed)
     critic = None
     if plan.graph.node("update").options["critic"]:
         optimizer = settings.critic.optimizer or settings.optim.optimizer
         critic = (optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor)
 
     def reference() -> Policy:
-        """The policy before the first update is what the first checkpoint holds."""
+        """The policy before the first update is what the first checkpoint holds; before there is one, it is the policy.
+        """
         if roles.reference is not None:
             return roles.reference
         twin = Policy(model.policy.architecture, model.policy.compute, model.tokenizer).to(model.policy.device)
-        file = folder / "checkpoints" / "batch-000000" / POLICY
+        restrict(twin, part, plan.seed)
         twin.numerics = model.policy.numerics
-        twin.load_state_dict(torch.load(file, map_location=model.policy.device, weights_only=True))
+        store = folder / "checkpoints"
+        first = store / "batch-000000" / POLICY
+        written = checkpoints.exists(store)
+        twin.load_state_dict(torch.load(first, map_location=model.policy.device, weights_only=True) if written
+                             else model.policy.state_dict())
         return twin.requires_grad_(False)
 
     return LocalEngine(model.policy, plan.objective, sampling_options(plan.graph.of("sample")[0]),
                        optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad), seed=plan.seed,
-                       critic=critic, reference=reference, teachers=roles.teachers)
+                       critic=critic, reference=reference, teachers=roles.teachers, judges=roles.judges)
 
 
 def optimizer_spec(choice: Optimizer, clip_grad: float | None) -> OptimizerSpec:
@@ -217,7 +234,8 @@ def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
 def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
     """The processes that score responses."""
     scoring = recipe.settings.feedback
-    return ScoringPool([s.scorer for s in plan.objective.scores if not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
+    return ScoringPool([s.scorer for s in plan.objective.scores
+                        if isinstance(s.scorer, Scorer) and not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
                        max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
 
 

@@ -32,11 +32,12 @@ def load_policy(spec: str, dtype: str, seed: int, device: str = "auto",
     """
     keep_freed_memory()
     place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
-    policy = _policy(spec, _compute_dtype(dtype), seed, root).to(place)
+    policy = _policy(spec, compute_dtype(dtype), seed, root).to(place)
     return policy, policy.tokenizer
 
 
-def _compute_dtype(name: str) -> torch.dtype:
+def compute_dtype(name: str) -> torch.dtype:
+    """The torch dtype of a name; RecipeError RL203 for another one."""
     if name not in _DTYPES:
         raise RecipeError([Diagnostic("RL203", f"There is no dtype {name!r}.",
                                       fix=f"Write one of {', '.join(_DTYPES)}.")])

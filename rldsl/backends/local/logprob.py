@@ -1,4 +1,4 @@
-"""Log-prob, entropy and exact KL per action token, without tokens × vocabulary in one piece.
+"""Log-prob, entropy, exact KL and Σπ² per action token, without tokens × vocabulary in one piece.
 
 Logits exist for a few rows at a time and are computed again in the backward pass; what is kept between the
 passes is one number per token and quantity.
@@ -25,6 +25,7 @@ class Statistics(NamedTuple):
     logp: Tensor
     entropy: Tensor | None
     kl: Tensor | None
+    squares: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,13 @@ class _Spec:
     options: SamplingOptions
     entropy: bool
     kl: bool
+    squares: bool
     rows: int
 
 
 def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, options: SamplingOptions, *,
                      candidates: Tensor | None = None, entropy: bool = False,
-                     reference: tuple[Tensor, Tensor] | None = None) -> Statistics:
+                     reference: tuple[Tensor, Tensor] | None = None, squares: bool = False) -> Statistics:
     """Statistics of softmax(hidden · headᵀ / T) at `targets`.
 
     hidden [N, D], head [V, D], targets int64 [N]; `reference` is another policy's (hidden, head), constant.
@@ -48,7 +50,7 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, options: Sam
     """
     ref_hidden, ref_head = reference or (None, None)
     rows = max(16, CHUNK_LOGITS // head.shape[0])
-    spec = _Spec(options, entropy, reference is not None, rows)
+    spec = _Spec(options, entropy, reference is not None, squares, rows)
     return Statistics(*_TokenStatistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
@@ -97,32 +99,35 @@ class _TokenStatistics(torch.autograd.Function):
         norm = torch.empty_like(logp)
         entropy = torch.empty_like(logp) if spec.entropy else None
         kl = torch.empty_like(logp) if spec.kl else None
+        squares = torch.empty_like(logp) if spec.squares else None
         for part in row_parts(len(targets), spec.rows):
             at = targets[part].unsqueeze(1)
             logits = policy_logits(hidden[part], head, targets[part], rows_of(candidates, part), spec.options)
             logps, kept = logits.log_softmax(-1), _kept(logits, candidates, spec.options)
             logp[part] = logps.gather(1, at).squeeze(1)
             norm[part] = logits.gather(1, at).squeeze(1) - logp[part]
-            if spec.entropy or spec.kl:
+            if spec.entropy or spec.kl or spec.squares:
                 p, logps = logps.exp(), _masked(logps, kept, 0.0)
                 if spec.entropy:
                     entropy[part] = -(p * logps).sum(1)
                 if spec.kl:
                     kl[part] = (p * _gap(logps, kept, ref_hidden[part], ref_head, spec)).sum(1)
-        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl)
+                if spec.squares:
+                    squares[part] = (p * p).sum(1)
+        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, squares)
         ctx.spec = spec
         ctx.set_materialize_grads(False)
-        return logp, entropy, kl
+        return logp, entropy, kl, squares
 
     @staticmethod
-    def backward(ctx, grad_logp, grad_entropy, grad_kl):
+    def backward(ctx, *grads):
         hidden, head, *_ = ctx.saved_tensors
         grad_hidden, grad_head = torch.empty_like(hidden), None
         parts = row_parts(len(hidden), ctx.spec.rows)
         if ctx.needs_input_grad[1]:
             grad_head = torch.zeros_like(head, dtype=torch.float32)
         for part in parts:
-            grad = _logits_gradient(ctx, part, grad_logp, grad_entropy, grad_kl).to(hidden.dtype)
+            grad = _logits_gradient(ctx, part, *grads).to(hidden.dtype)
             grad_hidden[part] = grad @ head
             if grad_head is not None:
                 accumulate(grad_head, grad, hidden[part])
@@ -130,17 +135,18 @@ class _TokenStatistics(torch.autograd.Function):
 
 
 def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None,
-                     grad_kl: Tensor | None) -> Tensor:
+                     grad_kl: Tensor | None, grad_squares: Tensor | None) -> Tensor:
     """d loss / d (hidden · headᵀ) of the rows in `part`, float32 [n, V].
 
-    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), all over T.
+    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), ∂Σp² = 2p (p − Σp²),
+    all over T.
     """
-    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl = ctx.saved_tensors
+    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, squares = ctx.saved_tensors
     options, targets = ctx.spec.options, targets[part]
     logps = policy_logits(hidden[part], head, targets, rows_of(candidates, part), options)
     logps = logps.sub_(norm[part].unsqueeze(1))
     slope = 0.0 if grad_logp is None else -grad_logp[part].unsqueeze(1)
-    if grad_entropy is None and grad_kl is None:
+    if grad_entropy is None and grad_kl is None and grad_squares is None:
         grad = logps.exp_().mul_(slope)
     else:
         kept, p = _kept(logps, candidates, options), logps.exp()
@@ -150,6 +156,8 @@ def _logits_gradient(ctx, part: slice, grad_logp: Tensor | None, grad_entropy: T
         if grad_kl is not None:
             gap = _gap(logps, kept, ref_hidden[part], ref_head, ctx.spec)
             slope = slope + grad_kl[part].unsqueeze(1) * (gap - kl[part].unsqueeze(1))
+        if grad_squares is not None:
+            slope = slope + 2 * grad_squares[part].unsqueeze(1) * (p - squares[part].unsqueeze(1))
         grad = p.mul_(slope)
     if grad_logp is not None:
         grad.scatter_add_(1, targets.unsqueeze(1), grad_logp[part].unsqueeze(1))

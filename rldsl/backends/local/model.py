@@ -44,6 +44,10 @@ class Weights(NamedTuple):
     head: Tensor
 
 
+ADAPTED = ("qkv", "out", "gate_up", "down")
+"""The matrices of a layer that a low-rank addition can be trained for."""
+
+
 class Layer(nn.Module):
     """Master weights of one layer, float32."""
 
@@ -58,10 +62,27 @@ class Layer(nn.Module):
         self.norm_mlp = nn.Parameter(torch.ones(a.width))
         self.gate_up = nn.Parameter(torch.empty(2 * a.mlp, a.width))
         self.down = nn.Parameter(torch.empty(a.width, a.mlp))
+        self.adapters = nn.ParameterDict()
+        self.scale = 0.0
+
+    def adapt(self, rank: int, alpha: float) -> None:
+        """Adds alpha/rank · B·A to each matrix, A [rank, in] drawn by the caller's generator, B [out, rank] zero."""
+        self.scale = alpha / rank
+        for name in ADAPTED:
+            out, width = getattr(self, name).shape
+            self.adapters[f"{name}_a"] = nn.Parameter(torch.empty(rank, width))
+            self.adapters[f"{name}_b"] = nn.Parameter(torch.zeros(out, rank))
+
+    def master(self, name: str) -> Tensor | None:
+        """A tensor in float32, its low-rank addition included."""
+        own = getattr(self, name)
+        if f"{name}_a" not in self.adapters:
+            return own
+        return torch.addmm(own, self.adapters[f"{name}_b"], self.adapters[f"{name}_a"], alpha=self.scale)
 
     def cast(self, dtype: torch.dtype, how: Numerics) -> LayerWeights:
         """The tensors in `dtype`, linked to the masters for gradients; projections rounded as `how` says."""
-        each = {name: getattr(self, name) for name in LayerWeights._fields}
+        each = {name: self.master(name) for name in LayerWeights._fields}
         return LayerWeights(**{name: None if p is None else (how.rounded(p) if p.dim() == 2 else p).to(dtype)
                                for name, p in each.items()})
 

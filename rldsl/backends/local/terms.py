@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rldsl.algebra.expr import GRAINS, RESPONSE, Expr, Order, Reduce, Scan, Shift, Var
+from rldsl.algebra.expr import GRAINS, RESPONSE, UPDATE, Expr, Order, Reduce, Scan, Shift, Var
 from rldsl.algebra.grain import grain, scope, transform, variables
 from rldsl.compiler.objective import Named, Objective
 from rldsl.runtime.batch import Batch
@@ -15,13 +15,15 @@ class Terms:
     """Token-grain (or coarser) expressions whose totals over the update add up to J; the policy's comes first.
 
     `constants` are reductions that no quantity of the current policy enters. `whole` says that a term looks beyond
-    one response, so that its gradient needs the whole update at once.
+    one response, so that its gradient needs the whole update at once. `once` are the parts that read a second stream of
+    data, which belongs to the update and to no response.
     """
 
     parts: tuple[Named, ...]
     constants: tuple[Named, ...]
     ratio: Expr | None
     whole: bool
+    once: tuple[Named, ...] = ()
 
 
 def prepare(objective: Objective) -> Terms:
@@ -36,7 +38,8 @@ def prepare(objective: Objective) -> Terms:
     parts = tuple(Named(t.name, transform(t.expr.arg, hoist)) for t in objective.terms())
     ratio = None if objective.ratio is None else transform(objective.ratio, hoist)
     whole = any(GRAINS.index(scope(p.expr)) > GRAINS.index(RESPONSE) for p in parts)
-    return Terms(parts, tuple(Named(name, e) for e, name in found.items()), ratio, whole)
+    once = tuple(p for p in parts if any(v.gradient and v.grain == UPDATE for v in variables(p.expr)))
+    return Terms(parts, tuple(Named(name, e) for e, name in found.items()), ratio, whole, once)
 
 
 def with_constants(terms: Terms, update: Batch) -> Batch:

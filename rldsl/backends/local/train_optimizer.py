@@ -25,19 +25,20 @@ class OptimizerSpec:
 
 
 class Stepper:
-    """An optimizer over the parameters of one model."""
+    """An optimizer over the parameters of one model that want a gradient."""
 
     def __init__(self, model: nn.Module, spec: OptimizerSpec):
         self.model, self.spec = model, spec
+        self.trained = [p for p in model.parameters() if p.requires_grad]
         self.begin()
 
     def begin(self) -> None:
         """A new optimizer, without any memory of earlier steps."""
-        spec, model = self.spec, self.model
+        spec = self.spec
         module, _, name = spec.target.partition(":")
         cls = getattr(importlib.import_module(module), name)
         fused = {"fused": True} if "fused" in inspect.signature(cls).parameters else {}
-        self.optimizer: torch.optim.Optimizer = cls(list(model.parameters()), **spec.arguments, **fused)
+        self.optimizer: torch.optim.Optimizer = cls(self.trained, **spec.arguments, **fused)
 
     def clear(self) -> None:
         """Forget all gradients."""
@@ -49,21 +50,22 @@ class Stepper:
         Gives the gradient norm before clipping. RunError RL601 where a gradient is not finite: no parameter and
         no moment has changed then.
         """
-        for p in self.model.parameters():
+        for p in self.trained:
             if p.grad is None:
                 p.grad = torch.zeros_like(p)
-        norm = nn.utils.get_total_norm([p.grad for p in self.model.parameters()])
+        norm = nn.utils.get_total_norm([p.grad for p in self.trained])
         if not bool(norm.isfinite()):
             raise self._not_finite(stage)
         if self.spec.clip_grad is not None:
-            nn.utils.clip_grads_with_norm_(self.model.parameters(), self.spec.clip_grad, norm)
+            nn.utils.clip_grads_with_norm_(self.trained, self.spec.clip_grad, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = self.spec.arguments["lr"] * lr_factor
         self.optimizer.step()
         return float(norm)
 
     def _not_finite(self, stage: str) -> RunError:
-        bad = [name for name, p in self.model.named_parameters() if not bool(p.grad.isfinite().all())]
+        bad = [name for name, p in self.model.named_parameters()
+               if p.requires_grad and not bool(p.grad.isfinite().all())]
         return RunError(Diagnostic(
             "RL601", f"the gradient of {bad[0] if bad else 'all parameters together'} is not finite ({stage})",
             why=f"{len(bad)} parameters have NaN or infinite gradients; no optimizer step was taken",

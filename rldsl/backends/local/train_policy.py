@@ -21,6 +21,7 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 from .coefficients import coefficients, live_rows
 from .forward import forward
 from .model import Policy
+from .second_stream import second_stream
 from .teachers import Teachers
 from .terms import Terms, with_constants
 from .train_optimizer import Stepper
@@ -63,6 +64,8 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
         for piece in pieces:
             found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
             _backward(found, coefficients(trainer.terms, trainer.math, piece.rows, piece.batch, found, tally))
+    for part in trainer.terms.once:
+        second_stream(trainer, part, job, update, tally)
     for part in trainer.terms.parts:
         tally.add(f"objective/{part.name}", 0.0)
     tally.add("grad_norm", trainer.stepper.step(job.lr_factor, "policy backward"))

@@ -20,6 +20,7 @@ PLAIN = SamplingOptions(1.0, 1)
 def warm_start(policy: Policy, examples: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], steps: int) -> float:
     """Trains `policy` for `steps` steps on (prompt, answer) token ids, end of sequence included; the last loss in
     nats per token. Examples are taken in order, round and round, so that the result depends on nothing else."""
+    policy.requires_grad_(True)
     optimizer = torch.optim.AdamW(policy.parameters(), lr=LR, fused=True, weight_decay=0.0)
     loss = torch.zeros(())
     for step in range(steps):

@@ -81,7 +81,7 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
     plan = stages_of(folder)
 
     def told(number: int, stage: StagePlan, what: str) -> None:
-        takes = f", {', '.join(words for words, _ in stage.takes)}" if stage.takes else ""
+        takes = f", {'; '.join(stage.takes)}" if stage.takes else ""
         done = "" if what == "begins" else f" · {_score(folder / stage.name)}"
         print(f"stage {number}/{len(plan.stages)} {stage.name}: {stage.plan.name}{takes} {what}{done}",
               file=sys.stderr, flush=True)

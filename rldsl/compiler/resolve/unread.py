@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Var
 from rldsl.algebra.grain import variables
-from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED
+from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER, MISMATCHED, PRETRAIN
 from rldsl.axes.base import Source
 from rldsl.axes.discover import AXES
+from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
 from rldsl.axes.traits import VALUES
 from rldsl.compiler.formulas import formulas
@@ -57,7 +58,7 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     for name in ("schedule", "warmup_steps", "clip_grad", "updates_per_batch", "epochs"):
         yield Reader(f"optim.{name}", lambda: _trained(recipe), ("optim.optimizer",), "a policy or a critic to train")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
-    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED),
+    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
                  ("gate", "feedback", "advantage"), "a KL to the reference policy")
     for detector in s.health.detectors:
         lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
@@ -66,6 +67,16 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage", "sampling"),
                      "a term that reads a teacher in `teachers`, or responses that it begins")
+    for name in ("reward", "judge"):
+        yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
+                     f"a source in the feedback that asks the {name}")
+    yield Reader("model.judge_warm_start", lambda: _asked(recipe, "reward") or (
+        _asked(recipe, "judge") and s.model.judge != "policy"), ("feedback", "model.judge"),
+                 "a reward model or a judge of its own")
+    yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",),
+                 "a rank: optim.lora_rank")
+    yield Reader("data.pretrain", lambda: _reads(recipe, PRETRAIN), ("gate",), "a term that reads pretraining texts")
+    yield Reader("data.pretrain_texts", lambda: s.data.pretrain is not None, ("data.pretrain",), "texts: data.pretrain")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
@@ -86,6 +97,11 @@ def _reads(recipe: Recipe, *quantities: Var) -> bool:
     return bool(_read(recipe) & {v.name for v in quantities})
 
 
+def _asked(recipe: Recipe, role: str) -> bool:
+    return any(isinstance(n.choice, ModelSource) and n.choice.asked().role == role
+               for n in feedback_nodes(recipe.feedback))
+
+
 def _teacher(recipe: Recipe) -> bool:
     begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
     return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
@@ -101,7 +117,7 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
     """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
-                   if path.startswith(reader.settings) and history and history[-1].span
+                   if _covers(reader.settings, path) and history and history[-1].span
                    and history[-1].how != ALONG}
         if not written or reader.there():
             continue
@@ -110,6 +126,11 @@ def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
                 report.add("RL208", f"`{path}` has no effect here", last.span, "nothing reads it",
                            why="a setting that does nothing would be believed to do something",
                            fix=f"leave it out; what would read it is {reader.would_read}")
+
+
+def _covers(settings: str, path: str) -> bool:
+    """Whether a path is the setting, or in the block."""
+    return path.startswith(settings) if settings.endswith(".") else path == settings
 
 
 def _after(last: Origin, reader: Reader, recipe: Recipe, line: list[str]) -> bool:

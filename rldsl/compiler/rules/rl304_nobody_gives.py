@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.algebra.variables import VALUE
+from rldsl.algebra.variables import PRETRAIN, VALUE
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
 from rldsl.axes.traits import (
@@ -44,6 +44,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in () if giving(recipe, VALUES) else reading(recipe, VALUE.name):
         if VALUES not in node.choice.needs:
             yield _missing(recipe, node, VALUES)
+    settings = recipe.settings
+    for node in reading(recipe, PRETRAIN.name) if settings.model.policy and settings.data.pretrain is None else ():
+        yield clash(
+            CODE, recipe, f"{said(node)} reads texts of pretraining, and the recipe names none.",
+            (node.span, "reads data beside the prompts"), (recipe.where("data.train"), "the only data"),
+            why="It would read a quantity that nothing computes.", fix='Write data { pretrain: "…" }.')
 
 
 def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:

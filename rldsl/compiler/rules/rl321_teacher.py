@@ -1,4 +1,4 @@
-"""RL321: a choice needs a teacher, and the recipe names none, or several without saying which of them is meant.
+"""RL321: a choice needs a teacher, a reward model or a judge that the recipe does not name, or one of several teachers.
 
 Whether a teacher has the policy's tokenizer is seen when both are loaded.
 Source: on-policy distillation scores the student's own tokens, so both must know the same tokens.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
 from rldsl.diagnostics import Diagnostic
 
@@ -21,7 +22,10 @@ CODE = "RL321"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each reader; a recipe without a model, as for `probe`, names no roles yet."""
     model = recipe.settings.model
-    if model.policy is None or len(model.teachers) == 1:
+    if model.policy is None:
+        return
+    yield from _unnamed(recipe)
+    if len(model.teachers) == 1:
         return
     for node in taught(recipe):
         if not model.teachers:
@@ -30,6 +34,18 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             yield _which(recipe, node, len(model.teachers))
         elif model.teaching is None:
             yield _unsaid(recipe, node, len(model.teachers))
+
+
+def _unnamed(recipe: Recipe) -> Iterator[Diagnostic]:
+    """Sources that ask a reward model or a judge which the recipe does not name."""
+    for node in recipe.nodes():
+        role = node.choice.asked().role if isinstance(node.choice, ModelSource) else ""
+        if role in ("reward", "judge") and getattr(recipe.settings.model, role) is None:
+            what = {"reward": "reward model", "judge": "judge"}[role]
+            yield clash(
+                CODE, recipe, f"{said(node)} asks a {what}, and the recipe names none.",
+                (node.span, f"asks the {what}"), (recipe.where("model.policy"), f"the policy, without a {what}"),
+                why="Nobody would give the score.", fix=f'Write model {{ {role}: "…" }}.')
 
 
 def _does(node: Node) -> str:

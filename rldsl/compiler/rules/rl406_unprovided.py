@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.algebra.expr import GROUP, PAIR, RESPONSE, TOKEN, UPDATE
+from rldsl.algebra.expr import GROUP, PAIR, POSITION, RESPONSE, TOKEN, UPDATE
 from rldsl.algebra.variables import CHOSEN, GREEDY_REWARD, INVALID, MC_VALUE, SUCCEEDED
 from rldsl.axes.base import Gate
 from rldsl.axes.traits import CONTINUED, GREEDY_BASELINE, STORED, TOOLS
@@ -21,7 +21,7 @@ from ..recipe import Node, Recipe
 from .rl318_nothing_divides import INSIDE
 
 CODE = "RL406"
-WHOLE = {TOKEN, RESPONSE, GROUP, UPDATE}
+WHOLE = {TOKEN, RESPONSE, POSITION, GROUP, UPDATE}
 """The units that every batch is divided into."""
 
 

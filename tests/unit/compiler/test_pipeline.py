@@ -31,7 +31,7 @@ def test_the_file_gives_the_same_plan_again(tmp_path):
     plan, _ = compile_pipeline(resolved(tmp_path), sets=["seed=1"])
     path = write_pipeline(plan, pipeline_path(plan, tmp_path))
     assert read_pipeline(path) == plan and path.parent == tmp_path / ".rldsl" / "pipelines"
-    assert [s.takes for s in plan.stages] == [(), (("from a", "a"),), (("from b", "b"),)]
+    assert [s.takes for s in plan.stages] == [(), ("from a",), ("from b",)]
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"version": 2}', '{"version": 1, "stages": [{}]}', '{"version": 1}'])

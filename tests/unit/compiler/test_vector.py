@@ -8,7 +8,8 @@ import pytest
 
 from rldsl.axes import discover
 from rldsl.compiler.canonical import canonical, from_canonical
-from rldsl.compiler.objective import build, from_json, to_json
+from rldsl.compiler.objective import build
+from rldsl.compiler.objective_data import from_json, to_json
 from rldsl.compiler.recipe import vector
 from rldsl.compiler.show import show_data, show_feedback
 from rldsl.runtime.stages_data import answers

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from rldsl.compiler.compile import compile_recipe
-from rldsl.compiler.objective import build, from_json, to_json
+from rldsl.compiler.objective import build
+from rldsl.compiler.objective_data import from_json, to_json
 from rldsl.compiler.resolve import resolve
 from rldsl.runtime.probe import probe, read_batch
 from tests.probing import probe_of, recipe_of, row

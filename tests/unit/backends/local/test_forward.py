@@ -13,7 +13,7 @@ from rldsl.runtime.trajectory import SamplingOptions
 from .conftest import row
 
 OPTIONS = SamplingOptions(temperature=0.8, max_tokens=8)
-ALL = frozenset({"logp_current", "entropy", "kl_exact"})
+ALL = frozenset({"logp_current", "entropy", "kl_exact", "squares"})
 
 
 def gradients(policy, rows, micro_tokens, reference):
@@ -21,7 +21,8 @@ def gradients(policy, rows, micro_tokens, reference):
     for piece in micro_batches(rows, micro_tokens):
         part = [rows[index] for index in piece]
         found = forward(policy, part, ALL, OPTIONS, grad=True, reference=reference)
-        (found["logp_current"].sum() + 0.3 * found["entropy"].sum() - 0.2 * found["kl_exact"].sum()).backward()
+        (found["logp_current"].sum() + 0.3 * found["entropy"].sum() - 0.2 * found["kl_exact"].sum()
+         + 0.1 * found["squares"].sum()).backward()
     return torch.cat([parameter.grad.flatten() for parameter in policy.parameters()])
 
 

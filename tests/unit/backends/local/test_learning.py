@@ -112,7 +112,7 @@ def test_a_student_comes_nearer_to_its_teacher(tmp_path):
 def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
     from rldsl.backends.local import load_teachers
 
-    loaded = load_teachers.load_policy
+    loaded = load_teachers.named_policy
 
     def other(spec, *rest, **named):
         policy, tokenizer = loaded(spec, *rest, **named)
@@ -120,7 +120,7 @@ def test_a_teacher_with_other_tokens_is_refused(tmp_path, monkeypatch):
             tokenizer.size += 1
         return policy, tokenizer
 
-    monkeypatch.setattr(load_teachers, "load_policy", other)
+    monkeypatch.setattr(load_teachers, "named_policy", other)
     parts = {"feedback": "verify(exact)", "sampling": "student(max_tokens: 6)", "advantage": "teacher", "gate": "none",
              "reduction": "token_mean", "model": ', teachers: ["toy:llama-1x16"]'}
     with pytest.raises(RecipeError) as found, opened(tmp_path, **parts):

@@ -38,7 +38,7 @@ def plain(hidden, head, targets, reference, options):
     other = (reference[0] @ reference[1].t() / options.temperature).masked_fill(~kept, -torch.inf).log_softmax(-1)
     p, safe = logp.exp(), logp.masked_fill(~kept, 0)
     return (logp.gather(1, targets[:, None])[:, 0], -(p * safe).sum(-1),
-            (p * (safe - other.masked_fill(~kept, 0))).sum(-1))
+            (p * (safe - other.masked_fill(~kept, 0))).sum(-1), (p * p).sum(-1))
 
 
 @pytest.mark.parametrize("chunk", [16 * V, 2**22])
@@ -48,12 +48,13 @@ def test_recorded_candidates_are_the_distribution_whatever_truncation_says(probl
     options = SamplingOptions(temperature=0.7, max_tokens=1, top_k=2)
     ids = torch.stack([targets, (targets + 3) % V, (targets + 1) % V, targets], dim=1)
     kept = torch.zeros(N, V, dtype=torch.bool).scatter(1, ids, True)
-    found = token_statistics(hidden, head, targets, options, candidates=ids, entropy=True, reference=reference)
+    found = token_statistics(hidden, head, targets, options, candidates=ids, entropy=True, reference=reference,
+                             squares=True)
     logp = (hidden @ head.t() / 0.7).masked_fill(~kept, -torch.inf).log_softmax(-1)
     other = (reference[0] @ reference[1].t() / 0.7).masked_fill(~kept, -torch.inf).log_softmax(-1)
     p, safe = logp.exp(), logp.masked_fill(~kept, 0)
     wanted = (logp.gather(1, targets[:, None])[:, 0], -(p * safe).sum(-1),
-              (p * (safe - other.masked_fill(~kept, 0))).sum(-1))
+              (p * (safe - other.masked_fill(~kept, 0))).sum(-1), (p * p).sum(-1))
     for ours, theirs in zip(found, wanted, strict=True):
         assert torch.allclose(ours, theirs, atol=1e-5)
     ours = torch.autograd.grad(sum(x.sum() for x in found), (hidden, head))
@@ -69,9 +70,9 @@ def test_values_and_gradients_equal_the_definition(problem, change, chunk, monke
     monkeypatch.setattr(logprob, "CHUNK_LOGITS", chunk)
     hidden, head, targets, reference = problem
     options = SamplingOptions(**{"temperature": 1.0, "max_tokens": 1} | change)
-    found = token_statistics(hidden, head, targets, options, entropy=True, reference=reference)
+    found = token_statistics(hidden, head, targets, options, entropy=True, reference=reference, squares=True)
     wanted = plain(hidden, head, targets, reference, options)
-    upstream = [torch.randn(N, generator=torch.Generator().manual_seed(i)) for i in range(3)]
+    upstream = [torch.randn(N, generator=torch.Generator().manual_seed(i)) for i in range(4)]
     for ours, theirs in zip(found, wanted, strict=True):
         assert torch.allclose(ours, theirs, atol=1e-5)
     ours = torch.autograd.grad(sum((x * u).sum() for x, u in zip(found, upstream, strict=True)), (hidden, head))

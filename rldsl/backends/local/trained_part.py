@@ -1,0 +1,64 @@
+"""Which of a policy's parameters are trained: all, some layers, or low-rank additions to the matrices of these layers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from rldsl.axes.types import Band
+from rldsl.diagnostics import Diagnostic, RecipeError
+
+from .draws import uniforms
+from .model import Policy
+
+
+@dataclass(frozen=True)
+class Part:
+    """`layers` are fractions of the stack, None all of them and the rest of the model; `rank` of additions, None none.
+    """
+
+    layers: Band | None = None
+    rank: int | None = None
+    alpha: float = 16.0
+
+
+def restrict(policy: Policy, part: Part, seed: int) -> None:
+    """Leaves a gradient only to the parameters of the part, adding low-rank additions where it has a rank.
+
+    Additions of a policy that has them already are left as they are. RecipeError RL204 where no layer lies in the part.
+    """
+    chosen = chosen_layers(len(policy.layers), part.layers)
+    policy.requires_grad_(part.layers is None and part.rank is None)
+    for index in chosen:
+        layer = policy.layers[index]
+        if part.rank is None:
+            layer.requires_grad_(True)
+        else:
+            if not layer.adapters:
+                layer.adapt(part.rank, part.alpha)
+                _draw(layer.adapters, seed, index)
+                layer.adapters.to(policy.device)
+            layer.adapters.requires_grad_(True)
+
+
+def chosen_layers(count: int, part: Band | None) -> list[int]:
+    """The layers l of `count` whose middle, (l + ½)/count, lies in the part. RecipeError RL204 where there are none."""
+    found = [i for i in range(count) if part is None or part.low <= (i + 0.5) / count <= part.high]
+    if not found:
+        raise RecipeError([Diagnostic(
+            "RL204", f"optim.layers is {part.low:g}..{part.high:g}, and none of the {count} layers has its middle "
+            "there",
+            why="nothing would be trained", fix=f"choose a wider part: each layer is {1 / count:.0%} of the stack")])
+    return found
+
+
+def _draw(adapters: torch.nn.ParameterDict, seed: int, layer: int) -> None:
+    """Fills every A with normals of standard deviation 1/√in; the same seed gives the same numbers anywhere."""
+    row = torch.zeros(1, dtype=torch.int64)
+    for index, name in enumerate(sorted(n for n in adapters if n.endswith("_a"))):
+        a = adapters[name]
+        u = uniforms(seed, 1_000_000 + 10 * layer + index, row, row, torch.zeros_like(row), range(a.numel()))[0]
+        with torch.no_grad():
+            a.copy_(torch.special.ndtri(u).float().view_as(a) / a.shape[1] ** 0.5)
