@@ -5,7 +5,6 @@ from __future__ import annotations
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-
 DETAIL = "Worker exit detail:"
 """What Ray writes before a cause and its guesses at causes."""
 
