@@ -125,17 +125,18 @@ class VllmEngine:
 
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
-        far as a prefix. The fingerprint of what is held then; None where it is not the manifest's."""
+        far as a prefix. The fingerprint of what is held then; None where it is not the manifest's, or a cached prompt
+        stayed."""
         if manifest.dtype != self.spec.dtype:
             raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
         held = self.pause()
         found = self._engine.collective_rpc("receive", args=(manifest, flat))
-        self._engine.reset_prefix_cache()
+        forgotten = self._engine.reset_prefix_cache()
         self.version = version
         self._engine.set_weight_version(str(version))
         for stream in held:
             self.add(stream)
-        return manifest.fingerprint if agree(manifest.sums, found) else None
+        return manifest.fingerprint if forgotten and agree(manifest.sums, found) else None
 
 
 def _arguments(spec: EngineSpec) -> dict[str, Any]:
