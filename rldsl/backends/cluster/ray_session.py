@@ -33,7 +33,8 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
     with warnings.catch_warnings(), _own_handlers():
         warnings.simplefilter("ignore")
         if address is None:
-            ray.init(num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
+            # "local" starts one of our own; without it Ray joins what `ray start` left running on this machine
+            ray.init(address="local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                      object_store_memory=OBJECT_STORE, **quiet)
         else:
             _join(address, quiet)
