@@ -10,9 +10,9 @@ recipe v4_sft extends sft {
 
   profile toy {
     model    { dtype: auto }
-    budget   { steps: 90 }
+    budget   { steps: 115 }
     data     { prompts: 64 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }
 

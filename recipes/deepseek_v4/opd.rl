@@ -10,10 +10,10 @@ recipe v4_opd extends opd_full {
   evidence { unpublished: ["sampling.n", "sampling.max_tokens", "data.prompts", "optim.lr"] }
 
   profile toy {
-    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 90, teaching: mean }
+    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 115, teaching: mean }
     data     { prompts: 64 }
     optim    { adamw(lr: 4e-4) }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

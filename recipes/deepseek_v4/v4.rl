@@ -17,10 +17,10 @@ recipe v4_expert extends r1_reasoning {
     feedback     = verify(exact)
     distribution = on_policy + qat(mxfp4)
     sampling     = group(8, max_tokens: 6)
-    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 90 }
+    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 115 }
     data     { prompts: 64 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 4 }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

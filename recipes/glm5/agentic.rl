@@ -30,11 +30,11 @@ recipe glm5_agentic extends dis {
     feedback     = verify(exact) + mask_infra_failures
     distribution = max_lag(4)
     system       = per_sample(in_flight: 640) on colocated
-    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 90 }
+    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 115 }
     data     { prompts: 64 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 4 }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 
   profile engines {  # vLLM and Megatron-core in processes on a CPU: the stream as it is published
@@ -44,11 +44,11 @@ recipe glm5_agentic extends dis {
       push_every: 2,
       reset_optimizer: on_push,
     ) on disaggregated(rollout: 2, train: 1)
-    model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 80 }
+    model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { train: "toy:reverse", prompts: 32 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 2 }
-    cluster  { nodes: 1 }
+    cluster  { nodes: 1, gpus_per_node: none, gpu: none }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

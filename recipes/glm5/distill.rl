@@ -21,6 +21,6 @@ recipe glm5_distill extends opd {
     data     { prompts: 128 }
     optim    { adamw(lr: 4e-4) }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

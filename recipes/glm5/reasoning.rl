@@ -16,10 +16,10 @@ recipe glm5_reasoning extends icepop {
 
   profile toy {
     sampling = group(8, max_tokens: 6)
-    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 90 }
+    model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 115 }
     data     { prompts: 64 }
-    optim    { adamw(lr: 4e-4) }
+    optim    { adamw(lr: 5e-4) }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

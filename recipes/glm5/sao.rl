@@ -26,24 +26,24 @@ recipe glm5_sao extends sao {
   profile toy {  # one process cannot sample while it trains: a schedule that cuts responses gives them several versions
     distribution = max_lag(4)
     system       = per_sample(in_flight: 160) on colocated
-    model    { dtype: auto, warm_start: 90 }
+    model    { dtype: auto, warm_start: 115 }
     data     { prompts: 128 }
     optim    { adamw(lr: 4e-4), updates_per_batch: 2 }
     critic   { adamw(lr: 2e-3), warmup_steps: 0 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 
   profile engines {  # vLLM and Megatron-core in processes on a CPU: the stream as it is published
     feedback = verify(exact)
     sampling = single(max_tokens: 6)
     system   = stream(push_every: 1) on disaggregated(rollout: 2, train: 1)
-    model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 80 }
+    model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { train: "toy:reverse", prompts: 128 }
     optim    { adamw(lr: 2e-4) }
     critic   { adamw(lr: 1e-3), warmup_steps: 5 }
-    cluster  { nodes: 1 }
+    cluster  { nodes: 1, gpus_per_node: none, gpu: none }
     budget   { steps: 40 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }
 
@@ -52,7 +52,7 @@ recipe sao_values extends value_pretrain {
 
   model { policy: "Qwen/Qwen3-30B-A3B", dtype: bf16 }
 
-  profile toy { model { policy: "toy:llama-2x64", dtype: auto, warm_start: 90 } }
+  profile toy { model { policy: "toy:llama-2x64", dtype: auto, warm_start: 115 } }
 }
 
 pipeline sao_pipeline {

@@ -30,8 +30,8 @@ recipe forge extends m2 {
     sampling     = group(8, max_tokens: 6)
     distribution = mis(0.5..2.0) + mis(0.5..2.0, grain: geometric)  # float32 throughout, where head(fp32) has nothing to do
     system       = windowed(0.3) on disaggregated(rollout: 1, train: 1)
-    model   { policy: "toy:llama-2x128", dtype: float32, warm_start: 80 }
+    model   { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     optim   { adamw(lr: 2e-4), updates_per_batch: 2 }
-    cluster { nodes: 1 }
+    cluster { nodes: 1, gpus_per_node: none }
   }
 }

@@ -27,10 +27,10 @@ recipe m1_cispo extends cispo {
   profile toy {
     feedback = verify(exact) + overlong(max: 6, buffer: 1)
     sampling = group(8, max_tokens: 6) | keep(mixed, max_rounds: 10, exhausted: short_batch)
-    model    { dtype: auto, warm_start: 90 }
+    model    { dtype: auto, warm_start: 115 }
     data     { prompts: 32 }
     optim    { adamw(lr: 2e-4, beta2: 0.95, eps: 1e-15), updates_per_batch: 4 }
     cluster  { local }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }

@@ -23,9 +23,9 @@ recipe m2 extends cispo_m2 {
 
   profile toy {
     sampling = group(8, max_tokens: 6) | keep(mixed, max_rounds: 10, exhausted: short_batch)
-    model    { dtype: auto, warm_start: 90 }
+    model    { dtype: auto, warm_start: 115 }
     data     { prompts: 32 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 4 }
-    evaluate { "toy:reverse", samples: 1, every: 200, problems: 200 }
+    evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }
 }
