@@ -32,6 +32,6 @@ recipe v4_1 extends v4_expert {
     distribution = tis(2.0) + off_policy_share(0.5) + mask_stale(4)
     system       = per_sample(in_flight: 640) on colocated
     model { warm_start: 115 }
-    optim { adamw(lr: 2e-4), updates_per_batch: 4 }
+    optim { adamw(lr: 5e-4), updates_per_batch: 4 }
   }
 }
