@@ -1,4 +1,4 @@
-"""Recipes of published systems: each has a small profile that its backend can run, and its folder says what it claims."""
+"""Recipes of published systems: each has a small profile that a backend here runs, and a page of its claims."""
 
 from __future__ import annotations
 
