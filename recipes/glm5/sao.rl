@@ -39,8 +39,8 @@ recipe glm5_sao extends sao {
     system   = stream(push_every: 1) on disaggregated(rollout: 2, train: 1)
     model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { train: "toy:reverse", prompts: 128 }
-    optim    { adamw(lr: 2e-4) }
-    critic   { adamw(lr: 1e-3), warmup_steps: 5 }
+    optim    { adamw(lr: 1e-4) }
+    critic   { adamw(lr: 5e-4), warmup_steps: 5 }
     cluster  { nodes: 1, gpus_per_node: none, gpu: none }
     budget   { steps: 40 }
     evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }

@@ -30,7 +30,7 @@ recipe dora extends gspo {
     system = stream(push_every: 2) on elastic(dedicated: 1, flexible: 1)
     model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { prompts: 32 }
-    optim    { adamw(lr: 2e-4), updates_per_batch: 2 }
+    optim    { adamw(lr: 1e-4), updates_per_batch: 2 }
     cluster  { nodes: 1, gpus_per_node: none }
     evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }

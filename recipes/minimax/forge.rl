@@ -31,7 +31,7 @@ recipe forge extends m2 {
     distribution = mis(0.5..2.0) + mis(0.5..2.0, grain: geometric)  # float32 throughout, where head(fp32) has nothing to do
     system       = windowed(0.3) on disaggregated(rollout: 1, train: 1)
     model   { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
-    optim   { adamw(lr: 2e-4), updates_per_batch: 2 }
+    optim   { adamw(lr: 1e-4), updates_per_batch: 2 }
     cluster { nodes: 1, gpus_per_node: none }
   }
 }

@@ -17,7 +17,7 @@ recipe gsm8k_async extends gsm8k_sync {
     sampling = group(8, max_tokens: 6)
     system   = stream(push_every: 1) on disaggregated(rollout: 2, train: 1)
     model   { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
-    optim   { adamw(lr: 2e-4) }
+    optim   { adamw(lr: 1e-4) }
     cluster { nodes: 1, gpus_per_node: none }
   }
 }
