@@ -46,7 +46,7 @@ recipe glm5_agentic extends dis {
     ) on disaggregated(rollout: 2, train: 1)
     model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { train: "toy:reverse", prompts: 32 }
-    optim    { adamw(lr: 1e-4), updates_per_batch: 2 }
+    optim    { adamw(lr: 3e-5), updates_per_batch: 2 }
     cluster  { nodes: 1, gpus_per_node: none, gpu: none }
     budget   { steps: 40 }
     evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
