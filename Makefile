@@ -5,7 +5,7 @@ CLUSTER ?= .venv-cluster
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart smollm2 test test-cluster soak kills clean
+.PHONY: quickstart smollm2 test test-cluster soak kills cluster-kills clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
@@ -22,6 +22,10 @@ test: $(VENV)/.dev
 # The cluster backend with its real engines (Ray, vLLM, Megatron-core) on the CPU; needs Python 3.11.
 test-cluster: $(CLUSTER)/.installed
 	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q tests/cluster
+
+# Kills processes of all roles of a run on a cluster, 50 times; an hour. The result is in docs/measurements.md.
+cluster-kills: $(CLUSTER)/.installed
+	$(CLUSTER)/bin/python -m tests.cluster.run.kills
 
 # Random recipes, 10,000 of them: each is trained or refused for a reason; 300 of them are in `make test`.
 soak: $(VENV)/.dev

@@ -65,7 +65,7 @@ def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int,
     reserved = reserve((Role(ROLLOUT, 1), Role(TRAIN, 2)))
     tokenizer = CharacterTokenizer()
     engine = EngineSpec(str(folder), tokenizer, tokenizer.size, dtype, 256, SEED, routes=experts)
-    rollouts = Rollouts(engine, 1, engine_spawner(engine, reserved), print)
+    rollouts = Rollouts(engine, 1, engine_spawner(engine, reserved), print, lambda *pushed: None)
     found: list[Trajectory] = []
     for name, parallel in layouts.items():
         ranks = started(folder, dtype, parallel, reserved)

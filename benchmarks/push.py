@@ -3,7 +3,7 @@
     python benchmarks/push.py [--width 512] [--layers 4] [--engines 2] [--repeat 5]
 
 A push is what `publish` waits for: the buffer into Ray's object store, every engine's reload, and the fingerprint of
-it then holds, compared. The plain copy is one `numpy.copyto` of the buffer here. Needs the cluster extra.
+what it then holds, compared. The plain copy is one `numpy.copyto` of the buffer in this process.
 """
 
 from __future__ import annotations

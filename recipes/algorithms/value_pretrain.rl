@@ -14,9 +14,10 @@ recipe value_pretrain extends ppo {
 
   profile toy {
     feedback = verify(exact)
+    model  { warm_start: 150 }
     data   { prompts: 128 }
     optim  { frozen, updates_per_batch: 4 }
     critic { adamw(lr: 2e-3), warmup_steps: 0 }
-    budget { steps: 20 }
+    budget { steps: 60 }
   }
 }

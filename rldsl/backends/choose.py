@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -12,6 +14,10 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.run import Run
 
+if TYPE_CHECKING:
+    from .local.data import Reader
+
+LOCAL = "local"
 OpenRun = Callable[..., AbstractContextManager[Run]]
 
 
@@ -30,7 +36,7 @@ def opener(plan: Plan, address: str | None) -> OpenRun:
     RecipeError RL208 for an address that the recipe's backend would not read.
     """
     recipe = from_canonical(plan.recipe)
-    if recipe.settings.cluster.where != "local":
+    if recipe.settings.cluster.where != LOCAL:
         from .cluster.launch import open_run
 
         return partial(open_run, address=address)
@@ -42,3 +48,17 @@ def opener(plan: Plan, address: str | None) -> OpenRun:
     from .local.launch import open_run
 
     return open_run
+
+
+def reader(recipe: Recipe, dtype: str, root: Path) -> Reader:
+    """How the recipe's model turns prompts into tokens, as the backend that runs it reads models. RecipeError RL407,
+    RL406 for a model that is missing or that it cannot run."""
+    spec = recipe.settings.model.policy
+    if recipe.settings.cluster.where != LOCAL:
+        from .cluster.model_folder import described
+
+        return described(spec, dtype, recipe.seed, root)
+    from .local.data import Model
+    from .local.load import load_policy
+
+    return Model(*load_policy(spec, dtype, recipe.seed, root=root))

@@ -12,6 +12,7 @@ from .shared.output import add_format, emit
 from .shared.target import home, split
 
 if TYPE_CHECKING:
+    from rldsl.compiler.pipeline import PipelinePlan
     from rldsl.compiler.stages import Pipeline
     from rldsl.experiments.side_by_side import Side
 
@@ -32,17 +33,17 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the typed changes with what follows from them; 0 also where there are some."""
     from rldsl.compiler import diff_pipeline, difference
-    from rldsl.compiler.stages import Pipeline
     from rldsl.experiments import side_by_side
 
     old, new = _side(args.old, args), _side(args.new, args)
-    if isinstance(old, Pipeline) and isinstance(new, Pipeline):
+    if not isinstance(old, side_by_side.Side) and not isinstance(new, side_by_side.Side):
         changes = diff_pipeline.compare_pipelines(old, new)
         return emit(args, diff_pipeline.to_text(changes), diff_pipeline.to_json(changes))
     for target, side in ((args.old, old), (args.new, new)):
-        if isinstance(side, Pipeline):
-            raise RecipeError([at("RL201", f"`{target}` is a pipeline, and the other side is a recipe", side.span,
-                                  "a pipeline", fix=f"name one of its stages: {split(target)[0]}:{side.name}.STAGE")])
+        if not isinstance(side, side_by_side.Side):
+            stage = f"{target}/STAGE" if Path(target).is_dir() else f"{split(target)[0]}:{side.name}.STAGE"
+            raise RecipeError([at("RL201", f"`{target}` is a pipeline, and the other side is a recipe",
+                                  getattr(side, "span", None), "a pipeline", fix=f"name one of its stages: {stage}")])
     found = difference.compare(old.recipe, new.recipe)
     numbers = side_by_side.to_text(old, new)
     text = difference.to_text(found) + (f"\n\n{numbers}" if numbers else "")
@@ -50,13 +51,19 @@ def run(args: argparse.Namespace) -> int:
     return emit(args, text, {**difference.to_json(found), **beside})
 
 
-def _side(target: str, args: argparse.Namespace) -> Side | Pipeline:
-    """One side as a canonical recipe, of a run with its metrics; or a pipeline."""
+def _side(target: str, args: argparse.Namespace) -> Side | Pipeline | PipelinePlan:
+    """One side as a canonical recipe, of a run with its metrics; or a pipeline, from its file, plan or run."""
+    from rldsl.compiler.pipeline import FOLDER, read_pipeline
     from rldsl.compiler.plan import read_plan
+    from rldsl.experiments.pipeline import is_pipeline, stages_of
     from rldsl.experiments.side_by_side import Side, of_folder
 
     if target.startswith(TRACKED):
         return _tracked(target, args)
+    if is_pipeline(Path(target)):
+        return stages_of(Path(target))
+    if target.endswith(".json") and Path(target).parent.name == FOLDER.name:
+        return read_pipeline(Path(target))
     if target.endswith(".json"):
         return Side(target, read_plan(Path(target)).recipe)
     if Path(target).is_dir():

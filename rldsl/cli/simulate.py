@@ -21,7 +21,8 @@ NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (defau
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
            ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
-COUNTS = (("--slots", "responses that all devices together sample at a time (default: a batch of the first recipe)"),
+COUNTS = (("--slots", "responses that all devices together sample at a time (default: as recorded, or a batch of the "
+           "first recipe)"),
           ("--batches", "batches to train (default: 50)"))
 
 
@@ -74,13 +75,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace, recipe: Any) -> int:
-    """Says how many decisions were replayed; RL618 where one differs."""
+    """Says how many decisions were replayed; RL619 where one differs."""
     from rldsl.runtime.control import replay
     from rldsl.runtime.simulation.trace import controls
 
     records = controls(Path(args.replay))
     differences = list(replay(recipe.schedule.choice, records))
-    found = [Diagnostic("RL618", f"decision {number + 1} of {len(records)} differs: {says}",
+    found = [Diagnostic("RL619", f"decision {number + 1} of {len(records)} differs: {says}",
                         why="a schedule is a pure function of its events, so the same events give the same decisions",
                         fix="compare the recipe's schedule and the release with those of the run")
              for number, says in differences[:5]]
@@ -149,10 +150,11 @@ def _machine(args: argparse.Namespace, first: tuple[str, Any, Any]) -> tuple[Any
     from rldsl.runtime.simulation.machine import Costs
 
     _, recipe, terms = first
-    trace = _trace(args, recipe)
+    trace, placement = _trace(args, recipe), recipe.placement.choice
     full = terms.prompts * terms.siblings
-    slots = args.slots or full
-    train = args.train or trace.train or full * trace.mean[0] / slots
+    slots = args.slots or (math.ceil(trace.peak / placement.samples(False)) if trace.peak else full)
+    recorded = trace.train and trace.train * full * trace.mean[1] * placement.trains()
+    train = args.train or recorded or full * trace.mean[0] / slots
     push = args.push if args.push is not None else trace.push or 0.0
     facts = {"batch": f"{terms.prompts} prompts × {terms.siblings} responses",
              "responses": f"{trace.source}: mean {trace.mean[0]:.4g} s, {trace.mean[1]} tokens",

@@ -9,7 +9,9 @@ from typing import Any
 from .difference import Difference, compare
 from .difference import to_json as stage_json
 from .difference import to_text as stage_text
-from .stages import Pipeline, Stage, told
+from .pipeline import PipelinePlan
+from .recipe import Recipe
+from .stages import Pipeline, told
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,29 @@ class PipelineDifference:
     stages: Mapping[str, Difference]
 
 
-def compare_pipelines(old: Pipeline, new: Pipeline) -> PipelineDifference:
+def compare_pipelines(old: Pipeline | PipelinePlan, new: Pipeline | PipelinePlan) -> PipelineDifference:
     """Stages are matched by name; what they take from others counts as a change of its own."""
-    both = [s.name for s in old.stages if new.stage(s.name)]
-    later = [s.name for s in new.stages if old.stage(s.name)]
-    pairs = {name: (old.stage(name), new.stage(name)) for name in both}
-    taken = {name: (_takes(a), _takes(b)) for name, (a, b) in pairs.items() if _takes(a) != _takes(b)}
-    stages = {name: compare(a.recipe, b.recipe) for name, (a, b) in pairs.items()}
-    return PipelineDifference(tuple(s.name for s in old.stages if s.name not in both),
-                              tuple(s.name for s in new.stages if s.name not in both), both != later, taken,
+    before, after = _parts(old), _parts(new)
+    both = [name for name in before if name in after]
+    taken = {name: (before[name].takes, after[name].takes) for name in both
+             if before[name].takes != after[name].takes}
+    stages = {name: compare(before[name].recipe, after[name].recipe) for name in both}
+    return PipelineDifference(tuple(n for n in before if n not in both), tuple(n for n in after if n not in both),
+                              both != [n for n in after if n in before], taken,
                               {name: d for name, d in stages.items() if d.changes})
 
 
-def _takes(stage: Stage) -> str:
-    return "; ".join(told(stage.links)) or "nothing"
+@dataclass(frozen=True)
+class _Part:
+    takes: str
+    recipe: Recipe | Mapping[str, Any]
+
+
+def _parts(p: Pipeline | PipelinePlan) -> dict[str, _Part]:
+    """The stages by name, of a file or of a plan."""
+    if isinstance(p, Pipeline):
+        return {s.name: _Part("; ".join(told(s.links)) or "nothing", s.recipe) for s in p.stages}
+    return {s.name: _Part("; ".join(s.takes) or "nothing", s.plan.recipe) for s in p.stages}
 
 
 def to_text(d: PipelineDifference) -> str:

@@ -47,6 +47,7 @@ NEEDS: tuple[Needs, ...] = (
     ("advantage/zero", lambda r: _reads(r, r.gate, ADVANTAGE.name), "a gate that reads the advantage"),
     ("entropy/sampled", _sampled, "responses that the policy samples at a temperature above 0"),
     ("prompts/information", _given(SIBLINGS), "several responses to the same prompt"),
+    ("mismatch/", _sampled, "responses that the policy samples at a temperature above 0"),
     ("kappa/", _old_apart, "several updates per batch, and a ratio or a correction that reads the old policy"),
 )
 """(the beginning of metrics' names, whether a recipe records them, what it takes)."""

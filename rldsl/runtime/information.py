@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 TOKENS, RESPONSES = 64, 512
 """The first tokens of a response that are counted, and the responses of a batch: the cost has a bound."""
@@ -21,23 +22,25 @@ def information(groups: Sequence[int], responses: Sequence[Sequence[int]], seed:
     groups, responses = groups[:RESPONSES], [r[:TOKENS] for r in responses[:RESPONSES]]
     if sum(n > 1 for n in Counter(groups).values()) < 2:
         return None
-    whole = Counter(t for r in responses for t in r)
+    whole = Counter(chain.from_iterable(responses))
     total = sum(whole.values())
-    entropy = math.log(total) - sum(n * math.log(n) for n in whole.values()) / total if total else 0.0
+    entropy = math.log(total) - _spread(whole.values()) / total if total else 0.0
     if entropy <= 1e-12:
         return 0.0
     dealt = list(responses)
     random.Random(f"information/{seed}").shuffle(dealt)
-    return (_explained(groups, responses, whole, total) - _explained(groups, dealt, whole, total)) / entropy
+    return (_told(groups, responses) - _told(groups, dealt)) / (total * entropy)
 
 
-def _explained(groups: Sequence[int], responses: Sequence[Sequence[int]], whole: Counter[int], total: int) -> float:
-    """I(prompt; token) in nats: Σ n_xw/N · log(n_xw·N / (n_x·n_w))."""
-    each: dict[int, Counter[int]] = {}
+def _told(groups: Sequence[int], responses: Sequence[Sequence[int]]) -> float:
+    """N·I(prompt; token) in nats, without what does not depend on who said what: Σ n_xw log n_xw − Σ n_x log n_x."""
+    each: dict[int, list[int]] = {}
     for group, response in zip(groups, responses, strict=True):
-        each.setdefault(group, Counter()).update(response)
-    found = 0.0
-    for counts in each.values():
-        size = sum(counts.values())
-        found += sum(n * math.log(n * total / (size * whole[token])) for token, n in counts.items())
-    return found / total
+        each.setdefault(group, []).extend(response)
+    inside = sum(_spread(Counter(tokens).values()) for tokens in each.values())
+    return inside - _spread(map(len, each.values()))
+
+
+def _spread(counts: Iterable[int]) -> float:
+    """Σ n log n."""
+    return sum(n * math.log(n) for n in counts if n > 1)

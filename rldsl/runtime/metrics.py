@@ -67,6 +67,7 @@ DETAILS = (
     Metric("kappa/mean", "κ", "number", "mean π_old/μ over tokens in the statistics"),
     Metric("kappa/log_abs", "|log κ|", "number", "mean |log κ| over tokens in the statistics"),
     Metric("kappa/log_abs_p99", "|log κ|, 99th", "number", "99th percentile of |log κ| over tokens in the statistics"),
+    Metric("kappa/tail", "κ, tail", "share", "share of tokens in the statistics with κ below 1/2 or above 2"),
     Metric("correction/mean", "d", "number", "mean of the distribution's factor over tokens in the statistics"),
     Metric("correction/zero", "d = 0", "share", "share of tokens in the statistics that the distribution masks"),
     Metric("responses/collected", "collected", "number", "responses of the batch that passed and are kept as data"),
@@ -76,6 +77,9 @@ DETAILS = (
     Metric("gated", "gated", "share", "share of computed tokens with gradient exactly 0 although A, w and d are not"),
     Metric("mismatch/mean", "ℓ − log μ", "number", "mean, over computed tokens: engine mismatch, lag and movement"),
     Metric("mismatch/abs", "|ℓ − log μ|", "number", "mean, over computed tokens of all updates"),
+    Metric("mismatch/tail", "|ℓ − log μ|, tail", "share",
+           "share of computed tokens of all updates whose probabilities for trainer and sampler differ by more than a "
+           "factor of 2"),
     Metric("kl_exact", "exact KL", "number", "mean KL(π_θ‖π_ref) over the vocabulary, in nats, over computed tokens"),
     Metric("squares", "Σπ²", "number", "mean sum of squared probabilities over the vocabulary, over computed tokens"),
     Metric("logp_pretrain", "log π of texts", "number",

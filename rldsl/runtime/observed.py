@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from rldsl.algebra.expr import GROUP, RESPONSE, TOKEN, UPDATE, Expr, Var, absolute, equal, highest, lowest, mean, std
@@ -21,6 +22,8 @@ from rldsl.axes.base import mismatch
 from .batch import Batch
 from .metrics import UNIFORM
 
+FACTOR = math.log(2.0)
+"""Two probabilities of one token that differ by more than a factor of 2 are in the tail."""
 TARGET = Var("value_target", TOKEN)
 STALENESS = TRAINER_VERSION - lowest(VERSION, RESPONSE)
 DISTANCE = absolute(LOGP_OLD - LOGP_ROLLOUT)
@@ -62,11 +65,12 @@ def _one(batch: Batch, e: Expr) -> float:
 
 
 def _kappa(batch: Batch) -> dict[str, float]:
-    if LOGP_OLD.name not in batch.columns:
+    if not {LOGP_OLD.name, LOGP_ROLLOUT.name} <= batch.columns.keys():
         return {}
     sizes = sorted(batch.math.numbers(batch.value(DISTANCE).data))
     return {"kappa/mean": _one(batch, mean(mismatch(), UPDATE)), "kappa/log_abs": sum(sizes) / len(sizes),
-            "kappa/log_abs_p99": sizes[min(len(sizes) - 1, int(0.99 * len(sizes)))]}
+            "kappa/log_abs_p99": sizes[min(len(sizes) - 1, int(0.99 * len(sizes)))],
+            "kappa/tail": sum(size > FACTOR for size in sizes) / len(sizes)}
 
 
 def _explained(batch: Batch) -> dict[str, float]:

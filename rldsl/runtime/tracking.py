@@ -120,7 +120,7 @@ def tracking_report(folder: Path) -> TrackingReport:
     state = read_state(folder)
     pending = sum(1 for _ in read_from(folder, state.offset))
     error = state.error or (state.refused[0] if state.refused else None)
-    return TrackingReport(state.run_id, pending, bool(error or state.owed), error)
+    return TrackingReport(state.run_id, pending, bool(error or state.owed or pending), error)
 
 
 def read_settings(folder: Path) -> TrackingSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from random import Random
@@ -64,7 +65,11 @@ def one(draw: Random, axis: str, role: type[Choice]) -> str:
 def _text(x: object, hint: object) -> str:
     if isinstance(x, float):
         return plain(x)
-    return f'"{x}"' if isinstance(x, str) and x not in words(hint) else show(x)
+    texts = (x,) if isinstance(x, str) else x
+    if not (isinstance(texts, tuple) and all(isinstance(t, str) and t not in words(hint) for t in texts)):
+        return show(x)
+    quoted = [json.dumps(t) for t in texts]
+    return quoted[0] if isinstance(x, str) else f"[{', '.join(quoted)}]"
 
 
 def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
@@ -74,7 +79,7 @@ def many(draw: Random, axis: str, role: type[Choice]) -> list[str]:
 
 def _feedback(draw: Random) -> str:
     terms = [one(draw, "feedback", draw.choice((base.Source,) * 7 + (base.Shaping,)))]
-    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter, Choice)))
+    terms += many(draw, "feedback", draw.choice((base.Source, base.Shaping, base.RewardFilter, base.Wrapping, Choice)))
     terms = [draw.choice((f"{t}", f"{t}", f"0.5 * {t}")) for t in terms]
     if draw.random() < 0.1:
         terms[0] = f"{terms[0]} * {one(draw, 'feedback', base.Source)}"
@@ -115,8 +120,10 @@ def _complete(draw: Random, axes: dict[str, str]) -> None:
 # ── blocks and layers ────────────────────────────────────────────────────────────────────────────────
 
 MODELS = ("", "", ", max_prompt: 100", ", context: 64")
-TEACHERS = ', teachers: ["toy:llama-1x16"]'
-TAUGHT = ("teacher", "distill", "outliers")
+ROLES = {', teachers: ["toy:llama-1x16"]': re.compile(r"teacher|distill|outliers"),
+         ', reward: "toy:llama-1x16"': re.compile(r"\breward_model\b"),
+         ', judge: "toy:llama-1x16"': re.compile(r"\b(judge|pairwise|meta_rm)\b")}
+"""The models that something asks, and what asks them."""
 OPTIMIZERS = ("adamw(lr: 1e-3)", "sgd(lr: 0.1)", "adamw(lr: 1e-3, weight_decay: 0.1)")
 OPTIMS = ("", "", ", epochs: 2", ", schedule: cosine", ", clip_grad: none")
 CRITIC = "critic { sgd(lr: 0.1), updates_per_actor: 2 }"
@@ -124,8 +131,9 @@ EVALUATE = 'evaluate { "toy:largest?length=3", samples: 1, every: 2, problems: 4
 
 
 def _blocks(draw: Random, axes: dict[str, str]) -> Iterator[str]:
-    taught = TEACHERS if any(word in "".join(axes.values()) for word in TAUGHT) != (draw.random() < 0.05) else ""
-    yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)}{taught} }}'
+    text = " ".join(axes.values())
+    asked = "".join(role for role, by in ROLES.items() if (by.search(text) is not None) != (draw.random() < 0.02))
+    yield f'model {{ policy: "toy:llama-1x16", dtype: float32{draw.choice(MODELS)}{asked} }}'
     yield f'data {{ train: "{draw.choice(TASKS)}", prompts: {draw.choice((2, 4, 4, 6, 6))} }}'
     updates = draw.choice((1, 2, 2, 2, 3))
     yield f"optim {{ {draw.choice(OPTIMIZERS)}, updates_per_batch: {updates}{draw.choice(OPTIMS)} }}"

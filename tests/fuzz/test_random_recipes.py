@@ -48,6 +48,6 @@ def test_a_seed_is_one_recipe():
 
 
 def test_every_choice_is_drawn():
-    text = "\n".join(recipe_text(s) for s in range(1500))
+    text = "\n".join(recipe_text(s) for s in range(2500))
     missing = [f"{axis}.{name}" for axis in discover.AXES for name in discover.names(axis) if name not in text]
     assert not missing

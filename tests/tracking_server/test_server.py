@@ -72,7 +72,7 @@ def test_an_outage_in_the_middle_loses_and_doubles_nothing(server, tmp_path) -> 
         assert history(server, report.run_id, key) == [(i, sign * i) for i in range(1, 31)]
     experiment = server.client.get_experiment_by_name("outage").experiment_id
     assert [r.info.status for r in server.client.search_runs([experiment])] == ["FINISHED"]
-    assert {"late.txt", "recipe.rl"} <= {a.path for a in server.client.list_artifacts(report.run_id)}
+    assert {"late.txt", "params.json"} <= {a.path for a in server.client.list_artifacts(report.run_id)}
 
 
 def test_down_at_the_start_the_run_goes_on_and_resume_uploads_it(server, project, capsys, monkeypatch) -> None:

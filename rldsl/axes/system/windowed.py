@@ -83,11 +83,11 @@ class Windowed(Schedule):
     def _take(self, state: State) -> State:
         """Takes what may be taken, the head's side first, until the batch is complete."""
         width = max(1, int(self.width * self.queue * state["prompts"]))
-        while state["waiting"] and len(state["taken"]) < state["prompts"]:
-            group, *others = state["waiting"]
-            if group >= state["head"] + width:
-                break
-            state = {**state, "waiting": others, "taken": [*state["taken"], group], **_passed(state, [group])}
+        while (state["waiting"] and len(state["taken"]) < state["prompts"]
+               and state["waiting"][0] < state["head"] + width):
+            group = state["waiting"][0]
+            state = {**state, "waiting": state["waiting"][1:], "taken": [*state["taken"], group],
+                     **_passed(state, [group])}
         return state
 
 

@@ -11,6 +11,7 @@ import torch
 
 from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
 from rldsl.backends.local.device import device_use
+from rldsl.backends.local.hf_weights import exported
 from rldsl.backends.local.launch import (
     alone,
     pin_machine,
@@ -20,6 +21,7 @@ from rldsl.backends.local.launch import (
     tell_dropped,
     tracing,
 )
+from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -31,6 +33,7 @@ from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run
+from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.usage import Usage
 
 from .capability import refuse
@@ -43,6 +46,7 @@ from .rollouts import Rollouts
 from .streams import EngineSpec
 from .trainer import ClusterTrainer
 from .training import frozen, rank_spec, start_trainer
+from .weights import Weights, pack
 
 RESTARTS = 3
 """Times that the ranks are started again in one session."""
@@ -78,6 +82,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
         _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
         if kept is None:
+            if settings.warm_start:
+                _without_warm_start(run, plan, recipe, root)
             run.fingerprint = run.trainer.deliver(0)
         if resume:
             restore(run, run.trainer, kept)
@@ -134,6 +140,17 @@ def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Ro
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts
+
+
+def _without_warm_start(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:
+    """Records the held-out score of the weights that the warm start began with."""
+    import ray
+
+    dtype = plan.resolved["dtype"]
+    policy, _ = load_policy(recipe.settings.model.policy, dtype, plan.seed, device="cpu", root=root)
+    manifest, flat = pack(exported(policy), dtype)
+    run.rollout.load(0, Weights(manifest, ray.put(flat)))
+    untrained(run)
 
 
 def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:

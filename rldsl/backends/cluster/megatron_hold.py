@@ -13,6 +13,7 @@ from .convert import adopt, read_folder
 from .megatron_model import VALUE, build
 from .megatron_optimizer import Stepper
 from .megatron_pass import Held
+from .megatron_routes import forget
 from .megatron_shape import read_shape
 
 
@@ -22,6 +23,7 @@ def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, c
     the folder's weights do not fit its config.json."""
     shape = read_shape(folder)
     trunk = build(shape, dtype, critic=critic)
+    forget()
     try:
         adopt(trunk, shape, read_folder(folder), frozenset({VALUE}) if critic else frozenset())
     except (KeyError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Log-prob, entropy and exact KL per token from a vocabulary spread over ranks, whose logits are never gathered.
+"""Log-prob, entropy, exact KL and Σπ² per token from a vocabulary spread over ranks, whose logits are never gathered.
 
 Each rank multiplies the states with its own rows of the vocabulary, a few tokens at a time, and computes them again in
 the backward pass. Between ranks travel five numbers per token at most: a maximum, then sums.
@@ -37,6 +37,7 @@ class Found(NamedTuple):
     logp: Tensor
     entropy: Tensor | None
     kl: Tensor | None
+    squares: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,15 @@ class _Spec:
     wide: bool
     entropy: bool
     kl: bool
+    squares: bool
     rows: int
     reduced: bool
 
 
 def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: Vocabulary, options: SamplingOptions, *,
                      candidates: Tensor | None = None, wide: bool = False, entropy: bool = False,
-                     reference: tuple[Tensor, Tensor] | None = None, reduced: bool = True) -> Found:
+                     reference: tuple[Tensor, Tensor] | None = None, squares: bool = False,
+                     reduced: bool = True) -> Found:
     """Statistics of softmax(hidden · headᵀ / T) at `targets`, over the vocabulary of all ranks.
 
     hidden [N, D] is the same on every rank, head [V/tp, D] is this rank's, targets int64 [N]. `reference` is another
@@ -62,7 +65,7 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: 
     """
     ref_hidden, ref_head = reference or (None, None)
     rows = max(16, CHUNK_LOGITS // head.shape[0])
-    spec = _Spec(vocabulary, options, wide, entropy, reference is not None, rows, reduced)
+    spec = _Spec(vocabulary, options, wide, entropy, reference is not None, squares, rows, reduced)
     return Found(*_Statistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
@@ -131,20 +134,21 @@ class _Statistics(torch.autograd.Function):
         columns = [_measured(hidden[p], head, targets[p], _of(candidates, p), _of(ref_hidden, p), ref_head, spec)
                    for p in parts]
         empty = hidden.new_zeros(0, dtype=torch.float32)
-        logp, norm, entropy, kl, ref_norm = (torch.cat(c) if c else empty for c in zip(*columns, strict=True)) \
-            if columns else (empty,) * 5
-        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm)
+        found = [torch.cat(c) for c in zip(*columns, strict=True)] if columns else [empty] * 6
+        logp, _, entropy, kl, _, squares = found
+        ctx.save_for_backward(hidden, head, targets, candidates, ref_hidden, ref_head, *found[1:])
         ctx.spec, ctx.parts = spec, parts
         ctx.set_materialize_grads(False)
-        return logp, entropy if spec.entropy else None, kl if spec.kl else None
+        return (logp, entropy if spec.entropy else None, kl if spec.kl else None,
+                squares if spec.squares else None)
 
     @staticmethod
-    def backward(ctx, grad_logp, grad_entropy, grad_kl):
+    def backward(ctx, *grads):
         hidden, head, *_ = ctx.saved_tensors
         grad_hidden = torch.empty_like(hidden)
         grad_head = torch.zeros_like(head, dtype=torch.float32)
         for part in ctx.parts:
-            grad = _slopes(ctx, part, grad_logp, grad_entropy, grad_kl)
+            grad = _slopes(ctx, part, *(_of(g, part) for g in grads))
             kind = grad.dtype if ctx.spec.wide else hidden.dtype
             grad_hidden[part] = (grad.to(kind) @ head.to(kind)).to(hidden.dtype)
             grad_head += grad.to(kind).t() @ hidden[part].to(kind)
@@ -165,7 +169,7 @@ def _of(column: Tensor | None, part: slice) -> Tensor | None:
 
 def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, ref_hidden: Tensor | None,
               ref_head: Tensor | None, spec: _Spec) -> tuple[Tensor, ...]:
-    """(log-prob, log-normaliser, entropy, KL, the reference's log-normaliser) of a few tokens."""
+    """(log-prob, log-normaliser, entropy, KL, the reference's log-normaliser, Σπ²) of a few tokens."""
     v, zero = spec.vocabulary, hidden.new_zeros(len(targets), dtype=torch.float32)
     logits = _logits(hidden, head, targets, candidates, spec)
     others = [_reference(ref_hidden, ref_head, logits, spec)] if spec.kl else []
@@ -174,40 +178,46 @@ def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor 
     at = torch.where(here, logits.gather(1, column.unsqueeze(1)).squeeze(1), 0.0)
     low = logits.sub_(tops[0].unsqueeze(1))
     weight = low.exp() if spec.entropy or spec.kl else low.exp_()
-    sums = [weight.sum(1), at]
+    sums = {"z": weight.sum(1), "at": at}
+    if spec.squares:
+        sums["squares"] = (weight * weight).sum(1)
     if spec.entropy:
-        sums.append(_times(weight, low).sum(1))
+        sums["entropy"] = _times(weight, low).sum(1)
     if spec.kl:
         other = others[0].sub_(tops[1].unsqueeze(1))
-        sums += [other.exp().sum(1), _times(weight, low - other).sum(1)]
-    total = list(_total(sums, v))
-    z, at = total[0], total[1]
-    norm = tops[0] + z.log()
-    entropy = z.log() - total[2] / z if spec.entropy else zero
-    if not spec.kl:
-        return at - norm, norm, entropy, zero, zero
-    ref_z, gap = total[-2], total[-1]
-    return at - norm, norm, entropy, gap / z - z.log() + ref_z.log(), tops[1] + ref_z.log()
+        sums |= {"ref_z": other.exp().sum(1), "gap": _times(weight, low - other).sum(1)}
+    total = dict(zip(sums, _total(list(sums.values()), v), strict=True))
+    z, log_z = total["z"], total["z"].log()
+    entropy = log_z - total["entropy"] / z if spec.entropy else zero
+    kl = total["gap"] / z - log_z + total["ref_z"].log() if spec.kl else zero
+    squares = total["squares"] / (z * z) if spec.squares else zero
+    ref_norm = tops[1] + total["ref_z"].log() if spec.kl else zero
+    return total["at"] - tops[0] - log_z, tops[0] + log_z, entropy, kl, ref_norm, squares
 
 
-def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None,
-            grad_kl: Tensor | None) -> Tensor:
-    """d loss / d (hidden · headᵀ) of a few tokens, float32 [n, V/tp].
+def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tensor | None, grad_kl: Tensor | None,
+            grad_squares: Tensor | None) -> Tensor:
+    """d loss / d (hidden · headᵀ) of a few tokens, float32 [n, V/tp]; the gradients are theirs.
 
-    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), all over T.
+    With p the distribution: ∂ℓ = 1[target] − p, ∂H = −p (log p + H), ∂KL = p (log p − log q − KL), ∂Σp² = 2p (p − Σp²),
+    all over T.
     """
-    hidden, head, targets, candidates, ref_hidden, ref_head, norm, entropy, kl, ref_norm = ctx.saved_tensors
+    hidden, head, targets, candidates, ref_hidden, ref_head, *columns = ctx.saved_tensors
+    norm, entropy, kl, ref_norm, squares = (c[part].unsqueeze(1) for c in columns)
     spec, targets = ctx.spec, targets[part]
     logits = _logits(hidden[part], head, targets, _of(candidates, part), spec)
-    logps = logits.sub_(norm[part].unsqueeze(1))
-    p = logps.exp_() if grad_entropy is None and grad_kl is None else logps.exp()
-    slope = torch.zeros_like(p) if grad_logp is None else _scaled(p, -grad_logp[part], p is logps)
+    logps = logits.sub_(norm)
+    alone = grad_entropy is None and grad_kl is None and grad_squares is None
+    p = logps.exp_() if alone else logps.exp()
+    slope = torch.zeros_like(p) if grad_logp is None else _scaled(p, -grad_logp, alone)
     if grad_entropy is not None:
-        slope = slope - grad_entropy[part].unsqueeze(1) * _times(p, logps + entropy[part].unsqueeze(1))
+        slope -= grad_entropy.unsqueeze(1) * _times(p, logps + entropy)
     if grad_kl is not None:
-        other = _reference(ref_hidden[part], ref_head, logits, spec) - ref_norm[part].unsqueeze(1)
-        slope = slope + grad_kl[part].unsqueeze(1) * _times(p, logps - other - kl[part].unsqueeze(1))
+        other = _reference(ref_hidden[part], ref_head, logits, spec) - ref_norm
+        slope += grad_kl.unsqueeze(1) * _times(p, logps - other - kl)
+    if grad_squares is not None:
+        slope += 2 * grad_squares.unsqueeze(1) * p * (p - squares)
     if grad_logp is not None:
         here, column = _target(targets, spec.vocabulary)
-        slope.scatter_add_(1, column.unsqueeze(1), torch.where(here, grad_logp[part], 0.0).unsqueeze(1))
+        slope.scatter_add_(1, column.unsqueeze(1), torch.where(here, grad_logp, 0.0).unsqueeze(1))
     return slope.div_(spec.options.temperature)

@@ -23,7 +23,7 @@ from .convert import padded_vocabulary
 from .megatron_logprob import Vocabulary
 from .megatron_model import CriticTrunk, Trunk
 from .megatron_pack import Packed, pack, rectangle, share_out
-from .megatron_routes import replayed
+from .megatron_routes import replayed, require_whole
 from .megatron_shape import Shape
 
 After = Callable[[int, Tensor], tuple[Tensor, Any]]
@@ -51,7 +51,10 @@ class Work:
 
 
 def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
-    """This rank's share of rows. Where ranks meet in a layer (experts) or stage (pipeline), all shapes are alike."""
+    """This rank's share of rows. Where ranks meet in a layer (experts) or stage (pipeline), all shapes are alike.
+    RunError RL617 for rows whose experts cannot be repeated."""
+    if held.replays:
+        require_whole(rows)
     ranks, stages = ps.get_data_parallel_world_size(), ps.get_pipeline_model_parallel_world_size()
     every = share_out(rows, ranks, stages, cutting).pieces
     own = every[ps.get_data_parallel_rank()]

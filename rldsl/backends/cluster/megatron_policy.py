@@ -78,8 +78,8 @@ def quantities(held: Held, work: Work, index: int, states: Tensor, wants: Sequen
     found = token_statistics(
         states.index_select(0, packed.read), held.trunk.head, packed.targets, vocabulary(held.shape), sampling,
         candidates=packed.candidates, wide=held.wide, entropy="entropy" in wants, reference=compared,
-        reduced=not held.trunk.config.sequence_parallel)
-    named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl}
+        squares="squares" in wants, reduced=not held.trunk.config.sequence_parallel)
+    named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl, "squares": found.squares}
     return {name: named[name] for name in wants}
 
 

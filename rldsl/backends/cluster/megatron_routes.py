@@ -13,6 +13,8 @@ from megatron.core import parallel_state as ps
 from megatron.core.transformer.moe.router_replay import RouterReplay, RouterReplayAction
 from torch import Tensor
 
+from rldsl.diagnostics import Diagnostic
+from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Trajectory
 
 from .megatron_model import Trunk
@@ -32,19 +34,25 @@ def replayed(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed) -> None:
             router.set_router_replay_action(RouterReplayAction.REPLAY_FORWARD)
 
 
-def _chosen(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed, layer: int) -> Tensor:
-    """Experts [tokens of this rank, k] of one layer, in the router's order: position first, then bin.
+def require_whole(rows: Sequence[Trajectory]) -> None:
+    """RunError RL617, the same on every rank, for a row whose experts do not cover its computed tokens, where some row
+    carries any."""
+    for row in rows if any(len(row.routes) for row in rows) else ():
+        computed = len(row.prompt) + max(len(row.tokens) - 1, 0)
+        if len(row.routes) != computed:
+            raise RunError(Diagnostic(
+                "RL617", f"response {row.group}.{row.sibling} came with experts for {len(row.routes)} of its "
+                f"{computed} computed tokens", why="its log-probs cannot be those of the experts that sampled it",
+                fix="this is a defect of the engine that sampled; report it with the journal"))
 
-    Padding goes to the first k experts. ValueError for a row whose choices do not cover its tokens.
-    """
+
+def _chosen(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed, layer: int) -> Tensor:
+    """Experts [tokens of this rank, k] of one layer, in the router's order: position first, then bin. Padding goes to
+    the first k experts."""
     active, (bins, width) = trunk.config.moe_router_topk, packed.ids.shape
     experts = torch.arange(active).repeat(bins * width, 1)
     for row, first in zip(rows, packed.places, strict=True):
-        inputs = len(row.prompt) + max(len(row.tokens) - 1, 0)
-        if len(row.routes) != inputs:
-            raise ValueError(f"response {row.group}.{row.sibling} has {inputs} computed tokens and experts for "
-                             f"{len(row.routes)}")
-        experts[first:first + inputs] = torch.as_tensor(row.routes)[:, layer]
+        experts[first:first + len(row.routes)] = torch.as_tensor(row.routes)[:, layer]
     experts = experts.view(bins, width, active).transpose(0, 1)
     if trunk.config.sequence_parallel:
         experts = experts.chunk(ps.get_tensor_model_parallel_world_size())[ps.get_tensor_model_parallel_rank()]

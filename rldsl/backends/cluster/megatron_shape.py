@@ -10,6 +10,8 @@ from rldsl.backends.local.architecture import Architecture, Llama3Scaling, from_
 from rldsl.backends.local.hf_folder import read_config
 from rldsl.diagnostics import Diagnostic, RecipeError
 
+from .megatron_layout import Parallel
+
 MOE = "qwen3_moe"
 LLAMA3 = (1.0, 4.0, 8192)
 """(low, high, original) of the only frequency-dependent rotary scaling that Megatron computes."""
@@ -49,6 +51,24 @@ def read_shape(folder: Path) -> Shape:
     if scaling is not None and (scaling.low, scaling.high, scaling.original) != LLAMA3:
         raise _refused(folder, f"{_told(scaling)}: Megatron's are fixed at low 1, high 4, original 8192")
     return found
+
+
+def require_fit(shape: Shape, parallel: Parallel, folder: Path) -> None:
+    """RecipeError RL402 for heads, layers or experts that a layout cannot divide. The compiler says so before, where
+    it knows the model."""
+    a, experts = shape.dense, shape.experts
+    divided = [("tensor", parallel.tensor, "attention heads", a.heads),
+               ("pipeline", parallel.pipeline, "layers", a.layers)]
+    if parallel.tensor % a.kv_heads:
+        divided.append(("tensor", parallel.tensor, "key/value heads", a.kv_heads))
+    if experts is not None or parallel.expert > 1:
+        divided.append(("expert", parallel.expert, "experts", experts.count if experts else 0))
+    for setting, size, what, number in divided:
+        if number % size or not number:
+            raise RecipeError([Diagnostic(
+                "RL402", f"{folder} has {number} {what}, which {setting} {size} does not divide.",
+                why="Every rank holds whole heads, layers or experts, and all ranks hold equally many.",
+                fix=f"Write another {setting} in the cluster block.")])
 
 
 def _count(config: Mapping, folder: Path) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rldsl.backends.local.data import Reader
+from rldsl.backends.local.data import Model, Reader
 from rldsl.backends.local.hf_folder import read_config, unreadable, write_folder
 from rldsl.backends.local.hf_tokenizer import folder_tokenizer
 from rldsl.backends.local.load import load_policy, model_folder
@@ -77,6 +77,14 @@ def source(spec: str, dtype: str, seed: int, root: Path, own: Path,
             start(policy, tokenizer)
         _write(policy, own)
     return _read(own, toy)
+
+
+def described(spec: str, dtype: str, seed: int, root: Path) -> Reader:
+    """What a recipe's model says of its tokens; the weights of a folder are not read. RecipeError RL407 as `source`."""
+    guard.prepare()
+    if not spec.startswith(PREFIX) and (found := model_folder(spec, root)) is not None:
+        return _read(found, toy=False)
+    return Model(*load_policy(spec, dtype, seed, device="cpu", root=root))
 
 
 def _write(policy: Policy, own: Path) -> None:

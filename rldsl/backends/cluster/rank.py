@@ -7,7 +7,7 @@ of them comes back from one rank of each data-parallel shard, and None from the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rldsl.algebra.divergence import is_divergence
+from rldsl.algebra.grain import variables
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
@@ -28,9 +28,12 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from . import megatron_cpu
 from .megatron_layout import Parallel, Place, join, leave, place
+from .megatron_shape import read_shape, require_fit
 from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
+QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares"}
+"""What terms may read of the current policy."""
 ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 """What alignment may ask of this trainer."""
 
@@ -51,7 +54,7 @@ class RankSpec:
     critic: tuple[OptimizerSpec, int] | None = None
     reference: Path | None = None
     teacher: Path | None = None
-    align: Mapping[str, Any] = ()
+    align: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,11 @@ class Part:
 
 
 def refuse(spec: RankSpec) -> None:
-    """RecipeError RL406 for what this trainer cannot do."""
+    """RecipeError RL402 for a model that the layout cannot divide, RL406 for what this trainer cannot do."""
+    require_fit(read_shape(spec.policy), spec.parallel, spec.policy)
     needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
-    needs += [f"the quantity {name}" for name in sorted(filter(is_divergence, spec.objective.reads()))]
+    read = {v.name for e in spec.objective.expressions() for v in variables(e) if v.gradient}
+    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
@@ -97,7 +102,7 @@ class Rank:
 
         spec, dtype = self.spec, DTYPES[self.spec.dtype]
         self.math = TorchMath(torch.cuda.current_device())
-        wide = spec.align.get("head_dtype") == "float32" if spec.align else False
+        wide = spec.align.get("head_dtype") == "float32"
         policy, stepper = hold(spec.policy, dtype, spec.optimizer, wide=wide, replays="replay_routing" in spec.align)
         self.policy = PolicyTrainer(policy, stepper, prepare_terms(spec.objective), spec.sampling, self.math)
         self.frozen = {name: hold(folder, dtype, None, wide=wide)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from rldsl.runtime.errors import RunError
 
 OBJECT_STORE = 1 << 30
 """Bytes of a local object store: several copies of a small model's weights."""
+ANSWER_SECONDS = 5.0
+"""How long a cluster's port may take to answer."""
 
 
 @contextmanager
@@ -33,8 +36,7 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
     with warnings.catch_warnings(), _own_handlers():
         warnings.simplefilter("ignore")
         if address is None:
-            # "local" starts one of our own; without it Ray joins what `ray start` left running on this machine
-            ray.init(address="local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
+            ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                      object_store_memory=OBJECT_STORE, **quiet)
         else:
             _join(address, quiet)
@@ -57,15 +59,30 @@ def _own_handlers() -> Iterator[None]:
 def _join(address: str, quiet: dict) -> None:
     import ray
 
+    _require_answer(address)
     search = {"env_vars": {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]),
                                                          os.environ.get("PYTHONPATH", "")])}}
     try:
         ray.init(address=address, runtime_env=search, **quiet)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        raise RunError(Diagnostic(
-            "RL606", f"no Ray cluster answers at {address}", why=str(error).strip().splitlines()[0],
-            fix="give the address that `ray start --head` printed, or leave --address out to start one here")
-        ) from None
+        raise _nobody(address, str(error).strip().splitlines()[0]) from None
+
+
+def _require_answer(address: str) -> None:
+    """RunError RL606 where nothing listens at HOST:PORT: Ray itself would try for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        raise _nobody(address, "an address is HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise _nobody(address, str(error)) from None
+
+
+def _nobody(address: str, why: str) -> RunError:
+    return RunError(Diagnostic(
+        "RL606", f"no Ray cluster answers at {address}", why=why,
+        fix="give the address that `ray start --head` printed, or leave --address out to start one here"))
 
 
 def missing_extra(package: str) -> RecipeError:

@@ -11,6 +11,7 @@ from rldsl.algebra.expr import RESPONSE, TOKEN, absolute, highest
 from rldsl.algebra.variables import ADVANTAGE, CORRECTION, LOGP, LOGP_ROLLOUT, WEIGHT
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
+from rldsl.runtime.observed import FACTOR
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
@@ -71,3 +72,4 @@ def _measure(terms: Terms, batch: Batch, found: Mapping[str, Tensor], tally: Tal
         gap = batch.columns[LOGP.name].data - batch.columns[LOGP_ROLLOUT.name].data
         tally.add("mismatch/mean", float(gap.sum()), tokens)
         tally.add("mismatch/abs", float(gap.abs().sum()), tokens)
+        tally.add("mismatch/tail", float((gap.abs() > FACTOR).sum()), tokens)

@@ -32,12 +32,10 @@ def preflight(recipe: Recipe, root: Path) -> list[Diagnostic]:
 
 
 def _model(recipe: Recipe, root: Path, found: list[Diagnostic]) -> Any:
-    from rldsl.backends.local.data import Model
-    from rldsl.backends.local.load import load_policy
+    from rldsl.backends.choose import reader
 
     try:
-        return Model(*load_policy(recipe.settings.model.policy, resolved(recipe.settings)["dtype"], recipe.seed,
-                                  root=root))
+        return reader(recipe, resolved(recipe.settings)["dtype"], root)
     except RecipeError as error:
         found += _placed(error, recipe, "model.policy")
         return None

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from rldsl.algebra.simplify import is_zero
 
 from ..graph import REFERENCE_WEIGHTS, Graph, Node
-from ..lower import rewire
+from ..lower import names, rewire
 from ..objective import Objective
 from .note import Note
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Removes regularisers that are exactly zero, then log-prob and value passes without a reader."""
+    """Removes regularisers that are exactly zero, then log-prob and value passes without a reader. A ratio that only
+    reports would read is no reader, and is not reported."""
 
     name: str = "unread"
 
@@ -26,6 +27,9 @@ class Unread:
         rewired = rewire(graph, objective)
         needless = [n for n in rewired.nodes if n.kind in ("logprob", "value") and not _read(rewired, n)]
         pruned = rewired.without(n.id for n in needless)
+        gone = {name for n in needless for name in n.writes}
+        if objective.ratio is not None and gone & names([objective.ratio]):
+            objective = replace(objective, ratio=None)
         if not zero and pruned == graph:
             return objective, graph, None
         return objective, pruned, Note(self.name, _sentence(zero, needless, graph, pruned),

@@ -26,5 +26,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             CODE, recipe, f"{said(node)} asks the judge, and the judge is the policy that is trained.",
             (node.span, "asks the judge"), (recipe.where("model.judge"), "the policy"),
             why="The reward drifts with the policy: it rises where the judge becomes lenient, too.",
-            fix="Name a frozen model as model.judge, or choose a source of the feedback that says that the policy "
-                "judges itself, and with which weights.")
+            fix="Name a model that is not trained as model.judge, or choose a source of the feedback that says that "
+                "the policy judges itself, and with which weights.")

@@ -21,14 +21,15 @@ Sample = tuple[float, int]
 @dataclass(frozen=True)
 class Trace:
     """`group(g, n)` gives the n responses to prompt g, the same for every schedule. `mean` is of all responses,
-    `source` says where the times are from; the last two are what a journal recorded: seconds of a batch's training
-    and of a push."""
+    `source` says where the times are from; the others are what a journal recorded: the trainer's seconds for a token,
+    those of a push, and the most responses that were open at a time."""
 
     group: Callable[[int, int], list[Sample]]
     mean: Sample
     source: str
     train: float | None = None
     push: float | None = None
+    peak: int | None = None
 
 
 def drawn(latency: Latency, written: str, rate: float, most: int, seed: int) -> Trace:
@@ -47,16 +48,46 @@ def drawn(latency: Latency, written: str, rate: float, most: int, seed: int) -> 
 
 
 def recorded(folder: Path, seed: int) -> Trace:
-    """The responses of a live run, drawn anew for every place in a group. RecipeError RL407 as for `controls`."""
-    told = [(Event.from_json(c["event"]), c["seconds"]) for c in controls(folder) if "event" in c]
-    rows = [(seconds, event.tokens) for event, seconds in told if event.kind == "finished" and seconds > 0]
-    train, push = ([s for e, s in told if e.kind == kind and s > 0] for kind in ("updated", "published"))
+    """The responses of a live run: those of a prompt where it was recorded with all of them, else drawn anew from all.
+    RecipeError RL407 as for `controls`."""
+    heard = [c for c in controls(folder) if "event" in c]
+    told = [(Event.from_json(c["event"]), c["seconds"]) for c in heard]
+    of: dict[int, list[Sample]] = {}
+    for event, seconds in told:
+        if event.kind == "finished":
+            of.setdefault(event.group, []).append((seconds, max(1, event.tokens)))
+    rows = [row for group in of.values() for row in group]
+    push = [s for e, s in told if e.kind == "published" and s > 0]
 
     def group(number: int, count: int) -> list[Sample]:
-        return random.Random(f"latency/{seed}/{number}").choices(rows, k=count)
+        own = of.get(number, ())
+        return list(own) if len(own) == count else random.Random(f"latency/{seed}/{number}").choices(rows, k=count)
 
     return Trace(group, _mean(rows), f"{len(rows)} responses of {folder}, seed {seed}",
-                 fmean(train) if train else None, fmean(push) if push else None)
+                 _per_token(heard, of), fmean(push) if push else None, _peak(heard))
+
+
+def _per_token(heard: list[Mapping[str, Any]], of: Mapping[int, list[Sample]]) -> float | None:
+    """Seconds of training over the tokens that were trained in them."""
+    seconds, tokens, handed = 0.0, 0, 0
+    for control in heard:
+        if control["event"]["kind"] == "updated":
+            seconds, tokens = seconds + control["seconds"], tokens + handed
+        handed = next((sum(n for g in a.get("groups", ()) for _, n in of.get(g, ())) for a in control["actions"]
+                       if a["kind"] == "train"), handed)
+    return seconds / tokens if tokens else None
+
+
+def _peak(heard: list[Mapping[str, Any]]) -> int:
+    """The most responses that were open at a time."""
+    siblings = open_now = peak = 0
+    for control in heard:
+        event = Event.from_json(control["event"])
+        siblings = event.siblings or siblings
+        open_now -= event.kind in ("finished", "retired")
+        open_now += siblings * sum(a.get("prompts", 0) for a in control["actions"])
+        peak = max(peak, open_now)
+    return peak
 
 
 def controls(folder: Path) -> list[Mapping[str, Any]]:

@@ -23,9 +23,9 @@ def processes():
     found.end()
 
 
-def toy(kind: str, tied: bool, scale: float = 6.0) -> Policy:
+def toy(kind: str, tied: bool, scale: float = 6.0, **sizes: int) -> Policy:
     """A policy whose weights are large enough for sharp distributions, with norms that are not all 1."""
-    architecture = dataclasses.replace(toy_architecture(f"toy:{kind}-2x64"), tied=tied, vocabulary=97)
+    architecture = dataclasses.replace(toy_architecture(f"toy:{kind}-2x64"), tied=tied, vocabulary=97, **sizes)
     policy = Policy(architecture)
     generator = torch.Generator().manual_seed(3)
     with torch.no_grad():
@@ -37,11 +37,12 @@ def toy(kind: str, tied: bool, scale: float = 6.0) -> Policy:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory) -> dict[str, Path]:
-    """{name: folder}: dense models of every kind, tied and not, and `near`, another llama's weights."""
+    """{name: folder}: dense models of every kind, tied and not; `near`, another llama's weights; `one_key`, a model
+    with one key/value head."""
     root = tmp_path_factory.mktemp("models")
     made = {f"{kind}{'' if tied else '_untied'}": toy(kind, tied)
             for kind in ("llama", "qwen2", "qwen3") for tied in (True, False)}
-    made["near"] = toy("llama", True, 6.3)
+    made["near"], made["one_key"] = toy("llama", True, 6.3), toy("qwen3", False, kv_heads=1)
     for name, policy in made.items():
         write_folder(policy, root / name)
     return {name: root / name for name in made}

@@ -20,12 +20,15 @@ def whole(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def using(rank: int, address: str, spec: RankSpec, work: Callable[..., Any], *arguments: Any) -> Any:
     """`work(the rank, *arguments)` between joining and leaving."""
+    import torch.distributed as dist
+
     found = Rank(spec, rank)
-    found.join(address)
     try:
+        found.join(address)
         return work(found, *arguments)
     finally:
-        found.leave()
+        if dist.is_initialized():
+            found.leave()
 
 
 def trained(rank: Rank, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> tuple[Any, Any]:

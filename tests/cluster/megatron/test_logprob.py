@@ -36,7 +36,7 @@ def inputs() -> tuple[torch.Tensor, ...]:
 
 def both(ours: Any, theirs: Any) -> None:
     """Values and gradients of a weighted sum of all statistics agree."""
-    weights = torch.randn(3, 23, generator=torch.Generator().manual_seed(4))
+    weights = torch.randn(4, 23, generator=torch.Generator().manual_seed(4))
     results = []
     for compute in (ours, theirs):
         hidden, head, targets, other, near = inputs()
@@ -54,10 +54,10 @@ def test_one_rank_gives_the_statistics_of_the_embedded_backend(monkeypatch, opti
 
     def ours(hidden, head, targets, other, near):
         return megatron_logprob.token_statistics(hidden, head, targets, ALONE, options, entropy=more,
-                                                 reference=(other, near) if more else None)
+                                                 squares=more, reference=(other, near) if more else None)
 
     def theirs(hidden, head, targets, other, near):
-        return embedded_statistics(hidden, head, targets, options, entropy=more,
+        return embedded_statistics(hidden, head, targets, options, entropy=more, squares=more,
                                    reference=(other, near) if more else None)
 
     both(ours, theirs)
@@ -69,10 +69,10 @@ def test_recorded_candidates_are_the_distribution() -> None:
 
     def ours(hidden, head, targets, other, near):
         return megatron_logprob.token_statistics(hidden, head, targets, ALONE, OPTIONS, candidates=candidates,
-                                                 entropy=True, reference=(other, near))
+                                                 entropy=True, squares=True, reference=(other, near))
 
     def theirs(hidden, head, targets, other, near):
-        return embedded_statistics(hidden, head, targets, OPTIONS, candidates=candidates, entropy=True,
+        return embedded_statistics(hidden, head, targets, OPTIONS, candidates=candidates, entropy=True, squares=True,
                                    reference=(other, near))
 
     both(ours, theirs)
@@ -85,7 +85,7 @@ def test_two_ranks_give_the_statistics_of_one(processes, folders, kept) -> None:
         generator = torch.Generator().manual_seed(6)
         rows = [dataclasses.replace(r, candidates=tuple(
             (t, *torch.randint(0, 97, (5,), generator=generator).tolist()) for t in r.tokens)) for r in rows]
-    wants = ("logp_current", "entropy", "kl_exact")
+    wants = ("logp_current", "entropy", "kl_exact", "squares")
     spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", objective(), SAMPLING, SGD,
                     reference=folders["near"], align={"replay_candidates": True} if kept else {})
     answers = processes.run(2, jobs.using, spec, jobs.measured, "current", rows, wants, Cutting(24, True, True))

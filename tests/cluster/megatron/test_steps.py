@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from rldsl.algebra import expr as a
-from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT
+from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT, SQUARES
 from rldsl.backends.cluster.megatron_layout import Parallel, parallel
 from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import RankSpec
+from rldsl.backends.cluster.rank import RankSpec, refuse
 from rldsl.backends.local.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster
@@ -53,10 +53,11 @@ def test_a_shard_may_be_empty(processes, folders, term) -> None:
 
 
 @pytest.mark.parametrize("layout", TWO, ids=named)
-def test_entropy_and_exact_kl_have_their_gradients(processes, folders, layout) -> None:
-    made = objective(CLIP, (Named("entropy", 0.3 * ENTROPY), Named("kl_exact", -0.2 * KL_EXACT)))
+def test_what_is_over_the_whole_vocabulary_has_its_gradient(processes, folders, layout) -> None:
+    made = objective(CLIP, (Named("entropy", 0.3 * ENTROPY), Named("kl_exact", -0.2 * KL_EXACT),
+                            Named("squares", 0.5 * SQUARES)))
     rows = made_rows()
-    updates = [job(made, rows, wants=("logp_current", "entropy", "kl_exact"), cutting=PIECES)]
+    updates = [job(made, rows, wants=("logp_current", "entropy", "kl_exact", "squares"), cutting=PIECES)]
     ours, theirs, mine, its = compare(processes, layout, folders["llama"], made, updates, rows,
                                       reference=folders["near"])
     agree(ours, theirs)
@@ -162,6 +163,14 @@ def test_the_cluster_block_makes_the_layout() -> None:
         parallel(Cluster(None, tensor=2), 3)
     with pytest.raises(RecipeError, match="RL401"):
         parallel(Cluster(None, pipeline=2, expert=4), 4)
+
+
+@pytest.mark.parametrize(("layout", "said"), [
+    (Parallel(tensor=3), "4 attention heads, which tensor 3"), (Parallel(pipeline=4), "2 layers, which pipeline 4"),
+    (Parallel(data=2, expert=2), "0 experts, which expert 2")])
+def test_a_model_that_the_layout_does_not_divide_is_refused(folders, layout, said) -> None:
+    with pytest.raises(RecipeError, match=f"RL402 .* has {said} does not divide"):
+        refuse(RankSpec(layout, folders["llama"], "float32", objective(), SAMPLING, SGD))
 
 
 def test_an_optimizer_that_megatron_has_not_is_refused(processes, folders) -> None:

@@ -27,6 +27,7 @@ SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0, "momentum": 0.0, "weight_deca
 ADAMW = OptimizerSpec("torch.optim:AdamW", {"lr": 1e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1}, 0.5)
 RATIO = a.ratio_of(LOGP - LOGP_OLD)
 CLIP = a.minimum(RATIO * ADVANTAGE, a.clip(RATIO, 0.8, 1.2) * ADVANTAGE)
+SEQUENCE = a.ratio_of(a.mean(LOGP - LOGP_OLD, "response")) * ADVANTAGE
 WHOLE = a.where(a.gt(a.sg(LOGP), a.mean(a.sg(LOGP), "update")), RATIO * ADVANTAGE, 0.0)
 KL = Named("kl", -0.1 * (a.ratio_of(LOGP_OLD - LOGP) - 1 - LOGP_OLD + LOGP))
 ONE_PIECE = Cutting(None, True, True)

@@ -27,7 +27,7 @@ RECIPE = """recipe learns {{
   data     {{ train: "toy:reverse", prompts: 32 }}
   optim    {{ adamw(lr: 2e-4), updates_per_batch: 2 }}
   budget   {{ steps: {steps} }}
-  evaluate {{ "toy:reverse", samples: 4, every: {steps}, problems: 50 }}
+  evaluate {{ "toy:reverse", samples: 4, every: {steps}, problems: 100 }}
   cluster  {{ {cluster} }}
   track    {{ mlflow: none, checkpoint_every: 2 }}
 }}
@@ -44,8 +44,11 @@ class Process:
         self.inner = subprocess.Popen([sys.executable, "-m", "rldsl", *args], cwd=folder, env=env, stdout=self.log,
                                       stderr=subprocess.STDOUT)
 
-    def wait(self, seconds: float = 180.0) -> int:
-        return self.inner.wait(seconds)
+    def wait(self, seconds: float = 400.0) -> int:
+        try:
+            return self.inner.wait(seconds)
+        finally:
+            self.inner.kill()
 
     def said(self) -> str:
         self.log.seek(0)
@@ -66,7 +69,14 @@ class Process:
                     found.append(int(place.name))
         return found
 
-    def until_step(self, run: Path, step: int, seconds: float = 150.0) -> None:
+    def gone(self, name: str = "", seconds: float = 150.0) -> bool:
+        """Whether its processes end in time; Ray's own agents may need a minute to see that theirs is dead."""
+        until = time.monotonic() + seconds
+        while (left := self.processes(name)) and time.monotonic() < until:
+            time.sleep(0.2)
+        return not left
+
+    def until_step(self, run: Path, step: int, seconds: float = 300.0) -> None:
         """Waits until the journal has a step."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -81,7 +91,7 @@ def steps(run: Path) -> list[int]:
     return [e.data["step"] for e in read_journal(run) if e.kind == "step"]
 
 
-def recipe(folder: Path, *, steps: int, warm: int = 88, cluster: str = "nodes: 1",
+def recipe(folder: Path, *, steps: int, warm: int = 85, cluster: str = "nodes: 1",
            distribution: str = "tis(2.0)", system: str = "sync on disaggregated(rollout: 1, train: 1)") -> str:
     file = folder / "learns.rl"
     file.write_text(RECIPE.format(steps=steps, warm=warm, cluster=cluster, system=system,

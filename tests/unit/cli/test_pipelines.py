@@ -123,6 +123,9 @@ def test_every_kind_of_stage_hands_on_what_it_left(project: Path, capsys) -> Non
 def test_a_finished_pipeline_has_nothing_to_do(project: Path, capsys) -> None:
     (project / "p.rl").write_text(RECIPES + "pipeline p {\n stage a = tiny\n stage b = tiny from a\n}\n")
     assert main(["run", "p.rl:p", "--out", "runs/here", "--seed", "3"]) == 0
+    assert main(["diff", "runs/here", "p.rl:p"]) == 0 and "from 3 to 1" in capsys.readouterr().out
+    assert main(["diff", "runs/here", "runs/here/a"]) == 1 and "runs/here/STAGE" in capsys.readouterr().err
+    assert main(["diff", "runs/here/a", "runs/here/b"]) == 0 and "stage:a" in capsys.readouterr().out
     before = (project / "runs" / "here" / "b" / "journal.jsonl").read_bytes()
     assert main(["resume", "runs/here"]) == 0
     assert (project / "runs" / "here" / "b" / "journal.jsonl").read_bytes() == before

@@ -67,10 +67,11 @@ def recorded(folder: Path, events: list[dict]) -> str:
 def test_a_recorded_run_gives_latency_training_and_push(capsys, tmp_path):
     run = recorded(tmp_path / "run", [
         {"event": {"kind": "finished", "tokens": 4}, "actions": [], "seconds": 2.0},
+        {"event": {"kind": "ready"}, "actions": [{"kind": "train", "groups": [0]}], "seconds": 0},
         {"event": {"kind": "updated"}, "actions": [], "seconds": 3.0},
         {"event": {"kind": "published"}, "actions": [], "seconds": 0.5}])
     (one,) = systems(capsys, QUICK, "--latency", run, "--batches", "10")
-    assert one["seconds"] == pytest.approx(5.5 - 0.05)
+    assert one["seconds"] == pytest.approx(2 + 3 * 32 * 8 + 0.5 - 0.05)  # 3 s for the one response that was trained
 
 
 def test_replaying_a_journal_finds_the_decision_that_differs(capsys, tmp_path):
@@ -81,7 +82,7 @@ def test_replaying_a_journal_finds_the_decision_that_differs(capsys, tmp_path):
     assert code == 0 and "2 decisions" in out and "0 of them" in out
     other = [{**same[0], "actions": []}, same[1]]
     code, _, err = told(capsys, QUICK, "--replay", recorded(tmp_path / "other", other))
-    assert code == 3 and "RL615" in err and "nothing was decided, now launch 2" in err
+    assert code == 3 and "RL619" in err and "nothing was decided, now launch 2" in err
 
 
 @pytest.mark.parametrize("args, code, says", [

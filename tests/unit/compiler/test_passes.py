@@ -95,6 +95,15 @@ def test_a_coefficient_that_is_not_zero_keeps_it():
     assert "logprob.ref" in ids(grpo(regularisers=(node("gate", "kl", 1e-9),)))
 
 
+def test_a_ratio_that_no_term_reads_needs_no_forward_and_is_not_reported():
+    recipe = with_optim(grpo(gate=node("gate", "unit")), updates_per_batch=2)
+    after, graph, _ = passed(recipe)
+    assert graph.node("logprob.old") is None and after.ratio is None
+    kept, graph, _ = passed(recipe, {"unread"})
+    assert graph.node("logprob.old") is not None and kept.ratio is not None
+    assert passed(with_optim(grpo(), updates_per_batch=2))[0].ratio is not None
+
+
 def test_exact_kl_at_zero_is_not_computed():
     recipe = grpo(regularisers=(node("gate", "kl", 0.0, estimator="exact"),))
     update = passed(recipe)[1].node("update")

@@ -20,6 +20,7 @@ from rldsl.runtime.folder import LOCK
 from rldsl.runtime.journal import FILE, Journal, kept_events, read_journal
 from rldsl.runtime.tracking import default_uri
 
+from ..cli.test_pipelines import RECIPES
 from .conftest import RECIPE
 
 ROOT = Path(__file__).parents[3]
@@ -40,22 +41,23 @@ def piped(project: Path) -> Path:
     return project
 
 
-def at_step(stage: str, step: int, do: Callable[[], None], monkeypatch) -> None:
-    """Does something just before a step of a stage is written down."""
+def at_event(folder: str, kind: str, step: int, do: Callable[[], None], monkeypatch) -> None:
+    """Does something just before an event (of a step) is written into the journal of a folder."""
     append = Journal.append
 
-    def watched(self: Journal, kind: str, /, **data) -> int:
-        if kind == "step" and self.path.parent.name == stage and data["step"] == step:
+    def watched(self: Journal, what: str, /, **data) -> int:
+        if what == kind and self.path.parent.name == folder and data.get("step") == step:
             do()
-        return append(self, kind, **data)
+        return append(self, what, **data)
 
     monkeypatch.setattr(Journal, "append", watched)
 
 
-def killed_at(folder: Path, stage: str, step: int) -> None:
+def killed_at(folder: Path, where: str, kind: str, step: int) -> None:
     """Runs the pipeline in a process of its own, which dies there by SIGKILL."""
-    code = ("import os, signal, sys; import pytest; from tests.unit.experiments.test_pipelines import at_step;"
-            f"at_step({stage!r}, {step}, lambda: os.kill(os.getpid(), signal.SIGKILL), pytest.MonkeyPatch());"
+    code = ("import os, signal, sys; import pytest; from tests.unit.experiments.test_pipelines import at_event;"
+            "die = lambda: os.kill(os.getpid(), signal.SIGKILL);"
+            f"at_event({where!r}, {kind!r}, {step}, die, pytest.MonkeyPatch());"
             "from rldsl.cli.main import main; sys.exit(main(['run', 'tiny.rl:p', '--out', sys.argv[1]]))")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", code, str(folder)], env=environment, capture_output=True, timeout=300)
@@ -71,7 +73,7 @@ def test_a_pipeline_killed_in_its_third_stage_goes_on_there(piped: Path) -> None
     whole, killed = piped / "whole", piped / "killed"
     torch.set_num_threads(1)
     assert main(["run", "tiny.rl:p", "--out", str(whole)]) == 0
-    killed_at(killed, "three", 15)
+    killed_at(killed, "three", "step", 15)
     assert not (killed / "four").exists() and not [e for e in read_journal(killed) if e.kind == "end"]
     before = {s: (killed / s / FILE).read_bytes() for s in ("one", "two")}
     assert main(["resume", str(killed)]) == 0
@@ -84,9 +86,44 @@ def test_a_pipeline_killed_in_its_third_stage_goes_on_there(piped: Path) -> None
         assert all(torch.equal(a[name], b[name]) for name in a), stage
 
 
+COLLECTING = """
+pipeline p {
+  stage one     = tiny
+  stage harvest = harvesting { budget { steps: 4 } } from one
+  stage tuned   = tuning(data: harvest) from one
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """An undisturbed run of COLLECTING."""
+    folder = tmp_path_factory.mktemp("collecting")
+    (folder / "rldsl.toml").touch()
+    (folder / "tiny.rl").write_text(RECIPES + COLLECTING)
+    torch.set_num_threads(1)
+    assert main(["run", f"{folder / 'tiny.rl'}:p", "--out", str(folder / "whole")]) == 0
+    return folder / "whole"
+
+
+@pytest.mark.parametrize("where, kind, step", [("harvest", "step", 3), ("killed", "evaluate", 2)])
+def test_what_was_collected_is_the_same_wherever_it_is_killed(project: Path, whole: Path, where: str, kind: str,
+                                                              step: int) -> None:
+    """In the middle of a collection; between the end of a stage and the note of it."""
+    (project / "tiny.rl").write_text(RECIPES + COLLECTING)
+    killed = project / "killed"
+    killed_at(killed, where, kind, step)
+    assert main(["resume", str(killed)]) == 0
+    one, other = ((f / "harvest" / "responses.jsonl").read_bytes() for f in (whole, killed))
+    assert one == other and one
+    assert [e.data["step"] for e in read_journal(killed) if e.kind == "evaluate"] == [1, 2, 3]
+    a, b = final(whole, "tuned"), final(killed, "tuned")
+    assert all(torch.equal(a[name], b[name]) for name in a)
+
+
 def test_an_interrupted_pipeline_says_so_and_goes_on(piped: Path, capsys) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        at_step("three", 5, lambda: os.kill(os.getpid(), signal.SIGTERM), patch)
+        at_event("three", "step", 5, lambda: os.kill(os.getpid(), signal.SIGTERM), patch)
         assert main(["run", "tiny.rl:p", "--out", "here"]) == 3
     assert "killed in the stage `three`" in capsys.readouterr().out
     for folder in (piped / "here", piped / "here" / "three"):

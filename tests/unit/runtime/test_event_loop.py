@@ -16,6 +16,8 @@ from rldsl.runtime.control import Terms, replay
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.journal import kept_events, read_journal
 from rldsl.runtime.run import Progress
+from rldsl.runtime.simulation.machine import Costs, simulate
+from rldsl.runtime.simulation.trace import recorded
 
 from .fake_stream import FakeStream
 from .fakes import events, plan_of, reads, run_of
@@ -230,3 +232,17 @@ def test_held_out_problems_are_answered_between_pushes(tmp_path):
     found = events(run, "evaluate")
     assert [e.data["step"] for e in found] == [0, 2, 4] and found[0].data["metrics"]["held_out/score"] == 0.5
     assert set(drawn(run).values()) == {1}
+
+
+def test_a_recorded_run_can_be_simulated(tmp_path):
+    """The responses keep their prompts and their times, so that a simulation of the same schedule does the same."""
+    run, stream = live(tmp_path, PARTIAL(0.5))
+    event_loop.execute(run, stream, stall=5)
+    trace = recorded(run.folder, 0)
+    finished = [c for c in controls(run) if c["event"]["kind"] == "finished"]
+    whole = [g for g, n in Counter(c["event"].get("group", 0) for c in finished).items() if n == 4]
+    assert sorted(n for _, n in trace.group(whole[0], 4)) == sorted(
+        c["event"]["tokens"] for c in finished if c["event"].get("group", 0) == whole[0])
+    assert trace.peak == 16 and trace.train > 0 and trace.push > 0
+    m = simulate(PARTIAL(0.5), discover.find("system", "colocated")(), run.terms, Costs(trace.peak, trace.train), trace)
+    assert len(m.batches) == STEPS and m.launched[0] >= 4 * 4

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
+from rldsl.algebra.evaluate import Value
+from rldsl.algebra.expr import RESPONSE, TOKEN, UPDATE
 from rldsl.axes.discover import find, names
 from rldsl.cli.main import main
 from rldsl.compiler.resolve import resolve
 from rldsl.diagnostics import RecipeError
+from rldsl.runtime.batch import Batch, PlainMath
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.executor import execute
 from rldsl.runtime.health import watch, watching
 from rldsl.runtime.information import information
+from rldsl.runtime.observed import observe
 
 from .fakes import AXES, BLOCKS, events, plan_of, run_of
 
@@ -41,7 +47,7 @@ def test_a_healthy_run_hears_nothing() -> None:
     history = [{"advantage/zero": 0.3, "responses/truncated": 0.02, "reward/mean": 0.1 + i / 60,
                 "correct/mean": 0.1 + i / 60, "entropy/sampled": 1.5 * 0.96 ** i, "reward/spread": 0.45,
                 "prompts/information": 0.1 + i / 300,
-                "responses/length": 100.0 + 3 * i, "gated": 0.05, "correction/zero": 0.001, "kappa/log_abs_p99": 0.1,
+                "responses/length": 100.0 + 3 * i, "gated": 0.05, "correction/zero": 0.001, "mismatch/tail": 0.002,
                 "staleness/max": 2.0, "critic/explained_variance": -0.1 + i / 20,
                 **({"held_out/score": 0.05 + i / 60} if i % 5 == 0 else {})} for i in range(50)]
     assert spoken(watching(()), history) == []
@@ -143,3 +149,21 @@ def test_information_is_what_the_prompt_tells_of_a_token() -> None:
     many = [i // 8 for i in range(256)]
     random_tokens = [[(i * 7919 + t * 104729) % 13 for t in range(6)] for i in range(256)]
     assert abs(information(many, random_tokens, "s")) < 0.05
+
+
+def test_what_detectors_read_is_what_its_definition_says() -> None:
+    """Two groups of two one-token responses: one group without spread, one token sampled at a third of π_old."""
+    old = [math.log(p) for p in (0.5, 0.5, 0.3, 0.9)]
+    rollout = [math.log(p) for p in (0.5, 0.45, 0.1, 0.9)]
+    one = {"advantage": [0.0, 0.0, 1.0, -1.0], "correction": [1.0, 0.0, 1.0, 1.0], "logp_old": old,
+           "logp_rollout": rollout, "versions": [3.0, 4.0, 5.0, 5.0]}
+    columns = {name: Value(TOKEN, values) for name, values in one.items()}
+    columns |= {name: Value(RESPONSE, [1.0, 1.0, 1.0, 0.0]) for name in ("scores", "reward")}
+    batch = Batch.of([1] * 4, [0, 0, 1, 1], columns | {"trainer_version": Value(UPDATE, [5.0])}, PlainMath())
+    found = observe(batch, 2, rewarded=True)
+    assert found["advantage/zero"] == 0.5 and found["correction/zero"] == 0.25 and found["kappa/tail"] == 0.25
+    assert found["reward/spread"] == pytest.approx(math.sqrt(3) / 4)
+    assert found["entropy/sampled"] == pytest.approx(-sum(rollout) / 4) and found["staleness/max"] == 2.0
+    assert "advantage/zero" not in observe(batch, 2, rewarded=False)
+    stored = replace(batch, columns={k: v for k, v in batch.columns.items() if k != "logp_rollout"})
+    assert not {"kappa/tail", "entropy/sampled"} & observe(stored, 2, rewarded=True).keys()

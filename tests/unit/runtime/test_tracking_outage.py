@@ -117,7 +117,7 @@ def test_an_outage_in_the_middle_loses_and_doubles_nothing(store, tmp_path):
     assert (report.pending, report.degraded) == (0, False)
     assert sorted(store.metrics) == [(i, float(i)) for i in range(10)]
     assert store.runs == {"run0": "FINISHED"}
-    assert (store.artifacts / "recipe.rl").read_text() == "recipe x {}\n"
+    assert json.loads((store.artifacts / "params.json").read_text()) == {}
 
 
 def test_down_from_start_to_end_and_replayed_later(store, tmp_path):
@@ -140,6 +140,12 @@ def test_down_from_start_to_end_and_replayed_later(store, tmp_path):
     assert Counter(step for step, _ in store.metrics) == dict.fromkeys(range(5), 1)
     assert store.runs == {"run0": "FAILED"} and not tracking_report(folder).degraded
     assert read_state(folder).run_id == "run0"
+
+
+def test_what_is_not_uploaded_is_not_complete_even_before_a_failure_is_noted(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.append("start", name="x")
+    assert tracking_report(tmp_path).degraded and tracking_report(tmp_path).error is None
 
 
 def test_a_server_that_is_not_there(tmp_path):

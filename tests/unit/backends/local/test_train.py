@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 import torch
@@ -233,3 +234,18 @@ def test_the_order_of_rows_changes_nothing() -> None:
     e.update(UpdateJob([found[i] for i in order], moved, OPTIONS, 1.0, True, False))
     change = before - torch.cat([p.detach().flatten() for p in e.policy.parameters()])
     assert float((change - whole).abs().max()) < 1e-6 * float(whole.abs().max()) + 1e-8
+
+
+def test_the_tail_counts_tokens_beyond_a_factor_of_two_in_any_split() -> None:
+    made = objective()
+    for cutting in (Cutting(None, True, True), Cutting(9, False, False)):
+        e = engine(made)
+        found = rows(e)
+        batch = update(e, made, found)
+        apart = batch.columns["logp_rollout"].data.clone()
+        apart[:2] -= math.log(3.0)
+        apart[2] -= math.log(1.9)
+        batch = batch.with_columns(logp_rollout=Value("token", apart))
+        options = dataclasses.replace(OPTIONS, cutting=cutting)
+        tally = e.update(UpdateJob(found, batch, options, lr_factor=1.0, policy=True, critic=False))
+        assert tally.means()["mismatch/tail"] == pytest.approx(2 / len(apart))

@@ -142,3 +142,30 @@ def test_rl508_a_hard_prompt_weighs_more():
     plain = probe_of(hard + even, advantage="group_mean", **several)["responses"]
     gain = [d["advantage"][0] / p["advantage"][0] for d, p in zip(divided, plain, strict=True)]
     assert gain[0] / gain[8] == pytest.approx(1.512, abs=1e-3)
+
+
+def test_rl334_a_bound_below_the_least_age_leaves_nothing():
+    """Under a schedule that samples one batch ahead, every token of the second batch is one version old."""
+    behind = [{**r, "versions": [9]} for r in data()]
+    for bound, left in (("max_lag(0)", 0), ("max_lag(1)", 10), ("off_policy_share(0.5)", 0)):
+        out = probe_of(behind, trainer_version=10, distribution=bound, sampling="single(max_tokens: 1)")
+        assert sum(r["kept"] for r in out["responses"]) == left, bound
+    masked = probe_of(behind, trainer_version=10, distribution="mask_stale(0)", sampling="single(max_tokens: 1)")
+    assert not any(g for r in masked["responses"] for g in r["gradient"])
+
+
+def test_rl335_without_a_reward_nothing_has_a_gradient():
+    """The sources of `0 * verify(…)` are 0 whatever they scored; so is an advantage that is none."""
+    nothing = [{**r, "reward": 0.0} for r in data()]
+    for rows, advantage in ((nothing, "batch_mean"), (nothing, "monte_carlo"), (data(), "none")):
+        out = probe_of(rows, advantage=advantage, gate="clip(0.2)", sampling="single(max_tokens: 1)")
+        assert not any(g for r in out["responses"] for g in r["gradient"])
+    imitated = probe_of(data(), advantage="none", gate="none + positive_nll(1.0)", sampling="single(max_tokens: 1)")
+    assert any(g for r in imitated["responses"] for g in r["gradient"])
+
+
+def test_rl210_the_weight_that_wins_is_the_corrections():
+    """`on_policy` says weight 1, and beside a correction the token has another one."""
+    sampled = [{**r, "logp_rollout": [x - math.log(1.5) for x in r["logp_old"]]} for r in data()]
+    out = probe_of(sampled, distribution="on_policy + tis(2.0)", sampling="single(max_tokens: 1)")
+    assert [r["correction"][0] for r in out["responses"]] == pytest.approx([1.5] * 10)

@@ -100,6 +100,8 @@ CASES = [
     Case("RL330", "sampling.max_tokens", "512"),
     Case("RL330", "model.max_prompt", "509"),
     Case("RL330", "model.context", "4"),
+    Case("RL333", "system.resume", "keep_state",
+         "distribution = bitwise + retire(2)\nratio = token(current / rollout)\nsystem = partial(0.8) on colocated"),
     Case("RL401", "cluster.rollout_tensor", "3",
          "distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 4, gpu: \"H800-80GB\" }"),
     Case("RL401", "cluster.gpus_per_node", "6",

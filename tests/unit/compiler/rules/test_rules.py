@@ -209,7 +209,7 @@ def test_every_file_is_a_rule_that_explains_itself():
 
 EVERYDAY = {"step", "steps", "turn", "turns", "trajectory", "quality", "unit", "process", "teacher", "switch", "reject",
             "discard", "none", "token", "group", "format", "sequence", "single", "clip", "keep", "entropy", "head",
-            "full", "top_k", "sampled", "vector", "answers", "judge"}
+            "full", "top_k", "sampled", "vector", "answers", "judge", "frozen"}
 """Names of choices that are words of the trade too."""
 
 
