@@ -23,7 +23,8 @@ recipe hy3 extends icepop {
   }
 
   profile toy {
-    feedback = verify(exact) + overlong(max: 6, buffer: 1)
+    feedback = verify(exact) + overlong(max: 8, buffer: 2)
+    sampling = group(8, max_tokens: 8)
     model    { policy: "toy:llama-2x64", dtype: auto, warm_start: 115 }
     data     { prompts: 32 }
     optim    { adamw(lr: 2e-4), updates_per_batch: 4 }
