@@ -26,12 +26,12 @@ recipe v4_1 extends v4_expert {
     ]
   }
 
-  profile toy {  # no experts to repeat, and what was stopped is computed again
+  profile toy {  # one source, no experts to repeat, and what was stopped is computed again
     feedback     = verify(exact) + crash_is_failure
     sampling     = group(8, max_tokens: 6)
     distribution = tis(2.0) + off_policy_share(0.5) + mask_stale(4)
-    system       = per_sample(in_flight: 640) on colocated
+    system       = per_sample(in_flight: 128) on colocated
     model { warm_start: 115 }
-    optim { adamw(lr: 5e-4), updates_per_batch: 4 }
+    optim { adamw(lr: 3e-4), updates_per_batch: 4 }
   }
 }

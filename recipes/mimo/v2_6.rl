@@ -22,7 +22,7 @@ recipe v2_6 extends mimo_signed {
     ]
   }
 
-  profile toy {  # one process cannot limit what is in flight and repeat candidates at once, and has no experts to repeat
+  profile toy {  # a toy task has one source and its model no experts
     sampling     = group(8, max_tokens: 6, top_p: 0.97)
     distribution = replay(candidates) + qat(mxfp4) + max_lag(4)
     system       = partial(0.5) on colocated
