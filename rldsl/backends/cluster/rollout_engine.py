@@ -21,6 +21,8 @@ BLOCK = 32
 """Tokens of one block of keys and values on CPU: shared prompts are found in whole blocks."""
 SEQUENCES = 256
 """Streams that one engine decodes at a time; more wait in it."""
+STEP_TOKENS = 4096
+"""Tokens that one step of an engine on CPU computes at most: prompts beyond it wait for the next."""
 
 
 @dataclass
@@ -150,7 +152,9 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
     }
     if spec.gpu:
         return common
-    return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes}
+    # a prompt cut in two would have its random numbers drawn twice, and on a CPU vLLM cannot take the first back
+    return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes,
+            "enable_chunked_prefill": False, "max_num_batched_tokens": max(STEP_TOKENS, spec.context)}
 
 
 def _take(live: _Live, output: Any, version: int, tokenizer: Any) -> str | None:

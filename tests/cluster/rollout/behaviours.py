@@ -86,6 +86,15 @@ def cut_and_resumed(engine: VllmEngine, old, new) -> dict:
             "versions": [list(r.versions) for r in rows], "rows": len(rows)}
 
 
+def crowded(engine: VllmEngine, model) -> list:
+    """More prompt tokens at once than one step computes: how many responses ended, and the gap to the model."""
+    short = replace(PLAIN, max_tokens=2)
+    asked = [Stream(i, Request(i, 3, (1 + i, *PROMPT * 5), 1), short, batch=2) for i in range(60)]
+    found = run(engine, asked)
+    mu = torch.tensor([x for t in found.values() for x in t.logps])
+    return [len(found), float((models.logps(model, list(found.values())) - mu).abs().max())]
+
+
 def main(folder: str) -> None:
     old, new = models.build("llama", 1), models.build("llama", 2)
     models.save(old, Path(folder))
@@ -110,7 +119,7 @@ def main(folder: str) -> None:
         "narrow": max(float(x) for t in narrow.values() for x in t.logps),
         "greedy": [greedy.tokens[0] == best, set(greedy.logps) == {0.0}],
         "refused": refusal(engine, replace(PLAIN, temperature=0.005)),
-        "stops": stops(engine, together), "resumed": cut_and_resumed(engine, old, new),
+        "stops": stops(engine, together), "crowded": crowded(engine, old), "resumed": cut_and_resumed(engine, old, new),
     }))
 
 

@@ -48,6 +48,12 @@ def test_a_stop_text_ends_a_response_with_the_token_that_completes_it(seen):
     assert found["cut"].index(found["text"]) == len(found["cut"]) - len(found["text"])
 
 
+def test_prompts_beyond_what_a_step_computes_wait_whole(seen):
+    """A prompt that is cut in two draws twice, which a generator on a CPU cannot take back."""
+    responses, gap = seen["crowded"]
+    assert responses == 60 and gap < 1e-4
+
+
 def test_tokens_know_the_weights_that_sampled_them_across_cuts(seen):
     found = seen["resumed"]
     assert found["proved"] and found["rows"] >= 4 and all(n == 5 for n in found["held"])
