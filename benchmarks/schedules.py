@@ -44,7 +44,7 @@ from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
 PLACEMENT = "disaggregated(rollout: 1, train: 1)"
 SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)",
-             "windowed(0.5)")
+             "windowed(0.5)", "windowed(0.3, queue: 4)")
 RECIPE = f"""recipe timed {{
   feedback     = verify(exact) + overlong(max: {LONGEST}, buffer: {LONGEST})
   sampling     = group({SIBLINGS}, max_tokens: {LONGEST})

@@ -8,7 +8,7 @@ pipeline glm5 {
   stage reasoning = glm5_reasoning
   stage agentic   = glm5_agentic from reasoning
   stage general   = glm5_general from agentic
-  stage distill   = glm5_distill(teachers: [reasoning, agentic]) {
+  stage distill   = glm5_distill(teachers: [reasoning, general]) {
     model { teaching: mean }
   } from general
 }

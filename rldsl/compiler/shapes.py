@@ -52,7 +52,8 @@ def context_of(policy: str, base: Path) -> tuple[int, str] | None:
     return found.context, "toy models" if policy.startswith(PREFIX) else policy
 
 
-EXPERTS = {"mixtral-8x7b": 8, "qwen3-30b-a3b": 128, "qwen3-235b-a22b": 128, "gpt-oss-20b": 32, "gpt-oss-120b": 128}
+EXPERTS = {"mixtral-8x7b": 8, "qwen3-30b-a3b": 128, "qwen3-235b-a22b": 128, "gpt-oss-20b": 32, "gpt-oss-120b": 128,
+           "glm-5": 256, "deepseek-v4-pro": 384, "minimax-m1-40k": 32, "minimax-m2": 256, "hy3-preview": 192}
 """Routed experts of a layer, from each model's published config.json."""
 
 

@@ -39,14 +39,6 @@ def run(engine: VllmEngine, streams: list[Stream]) -> dict:
     return found
 
 
-def crowd(engine: VllmEngine) -> list[bool]:
-    """Whether streams draw alone what they draw among so many that their prompts do not fit into one step."""
-    made = [Stream(i, Request(i, i, tuple(1 + (i + 7 * j) % 100 for j in range(40)), 1), PLAIN, batch=2)
-            for i in range(100)]
-    found = run(engine, made)
-    return [run(engine, [made[i]])[i].tokens == found[i].tokens for i in (0, 51, 99)]
-
-
 def refusal(engine: VllmEngine, options: SamplingOptions) -> list[str]:
     try:
         engine.add(stream(900, options))
@@ -94,6 +86,15 @@ def cut_and_resumed(engine: VllmEngine, old, new) -> dict:
             "versions": [list(r.versions) for r in rows], "rows": len(rows)}
 
 
+def crowded(engine: VllmEngine, model) -> list:
+    """More prompt tokens at once than one step computes: how many responses ended, and the gap to the model."""
+    short = replace(PLAIN, max_tokens=2)
+    asked = [Stream(i, Request(i, 3, (1 + i, *PROMPT * 5), 1), short, batch=2) for i in range(60)]
+    found = run(engine, asked)
+    mu = torch.tensor([x for t in found.values() for x in t.logps])
+    return [len(found), float((models.logps(model, list(found.values())) - mu).abs().max())]
+
+
 def main(folder: str) -> None:
     old, new = models.build("llama", 1), models.build("llama", 2)
     models.save(old, Path(folder))
@@ -110,7 +111,6 @@ def main(folder: str) -> None:
     print(json.dumps({
         "gap": float((models.logps(old, list(together.values())) - mu).abs().max()),
         "alone": [together[i].tokens == alone[i].tokens for i in alone],
-        "crowd": crowd(engine),
         "rounding": max(abs(a - b) for i in alone for a, b in zip(together[i].logps, alone[i].logps, strict=True)),
         "different": len({t.tokens for t in together.values()}),
         "finishes": sorted({t.finish for t in together.values()}),
@@ -119,7 +119,7 @@ def main(folder: str) -> None:
         "narrow": max(float(x) for t in narrow.values() for x in t.logps),
         "greedy": [greedy.tokens[0] == best, set(greedy.logps) == {0.0}],
         "refused": refusal(engine, replace(PLAIN, temperature=0.005)),
-        "stops": stops(engine, together), "resumed": cut_and_resumed(engine, old, new),
+        "stops": stops(engine, together), "crowded": crowded(engine, old), "resumed": cut_and_resumed(engine, old, new),
     }))
 
 
