@@ -43,7 +43,7 @@ class Case:
 
 PPO = ("advantage=gae", "critic=adamw(lr: 1e-3)")
 CASES: Mapping[str, Case] = {
-    "partial": Case("partial(0.5)"),
+    "partial": Case("partial(0.25)", sets=("data.prompts=64",)),
     "stream": Case("stream(push_every: 2)"),
     "windowed, two stages": Case("windowed(0.3)", ranks=2, cluster="nodes: 1, pipeline: 2"),
     "PPO, two tensor ranks": Case("sync", ranks=2, cluster="nodes: 1, tensor: 2", sets=PPO),
