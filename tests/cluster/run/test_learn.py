@@ -12,3 +12,4 @@ def test_it_learns(name, tmp_path):
     found = learnt(CASES[name], tmp_path)
     assert found.last > found.first + MARGIN, found
     assert not found.differ, "a replay of the journal decides otherwise"
+    assert found.oldest > 0 or found.differ is None, "nothing was sampled before the weights that it trained"
