@@ -48,27 +48,27 @@ def main() -> None:
     print("| model | precision | layout | \\|log κ\\|: mean | 99 % below | largest | first token: \\|κ − 1\\| below |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |", flush=True)
     with tempfile.TemporaryDirectory() as place:
-        for model, layouts in ((DENSE, LAYOUTS), (MOE, EXPERT_LAYOUTS)):
+        for model, layouts, write in ((DENSE, LAYOUTS, write_dense), (MOE, EXPERT_LAYOUTS, write_moe)):
             folder = Path(place) / str(len(layouts))
-            (write_dense if model == DENSE else write_moe)(folder)
-            for dtype in ("float32", "bfloat16"):
+            write(folder)
+            for dtype, head in (("float32", ""), ("bfloat16", ""), ("bfloat16", ", head float32")):
                 with ray_session(None, 4):
-                    for name, gaps, first in measured(folder, dtype, layouts, rows, model == MOE):
+                    for name, gaps, first in measured(folder, dtype, bool(head), layouts, rows, model == MOE):
                         tail = float(gaps.quantile(0.99))
-                        print(f"| {model} | {dtype} | {name} | {float(gaps.mean()):.1e} | {tail:.1e} | "
+                        print(f"| {model} | {dtype}{head} | {name} | {float(gaps.mean()):.1e} | {tail:.1e} | "
                               f"{float(gaps.max()):.1e} | {float((first.exp() - 1).abs().max()):.1e} |", flush=True)
 
 
-def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int,
+def measured(folder: Path, dtype: str, wide: bool, layouts: dict[str, Parallel], rows: int,
              experts: bool) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
     """(layout, |log κ| of every token, log κ of every first token)."""
     reserved = reserve((Role(ROLLOUT, 1), Role(TRAIN, 2)))
     tokenizer = CharacterTokenizer()
-    engine = EngineSpec(str(folder), tokenizer, tokenizer.size, dtype, 256, SEED, routes=experts)
+    engine = EngineSpec(str(folder), tokenizer, tokenizer.size, dtype, 256, SEED, routes=experts, wide=wide)
     rollouts = Rollouts(engine, 1, engine_spawner(engine, reserved), print, lambda *pushed: None)
     found: list[Trajectory] = []
     for name, parallel in layouts.items():
-        ranks = started(folder, dtype, parallel, reserved)
+        ranks = started(folder, dtype, wide, parallel, reserved)
         trainer = ClusterTrainer(ranks, rollouts.load, dtype)
         if not found:
             trainer.deliver(0)
@@ -85,12 +85,13 @@ def measured(folder: Path, dtype: str, layouts: dict[str, Parallel], rows: int,
     rollouts.close()
 
 
-def started(folder: Path, dtype: str, parallel: Parallel, reserved: Reserved) -> Ranks:
+def started(folder: Path, dtype: str, wide: bool, parallel: Parallel, reserved: Reserved) -> Ranks:
     """Ranks that hold the model; what they would train is of no matter here."""
     one, zero = a.Const(1.0), a.Const(0.0)
     nothing = Objective((), zero, None, zero, zero, (), (), (), zero, None, one, one, one, None, zero, ())
     sgd = OptimizerSpec("torch.optim:SGD", {"lr": 0.0, "momentum": 0.0, "weight_decay": 0.0}, None)
-    spec = RankSpec(parallel, folder, dtype, nothing, SAMPLING, sgd, align={"replay_routing": True})
+    align = {"replay_routing": True} | ({"head_dtype": "float32"} if wide else {})
+    spec = RankSpec(parallel, folder, dtype, nothing, SAMPLING, sgd, align=align)
     return Ranks(parallel.ranks, rank_spawner(spec, lambda number: reserved.strategy(TRAIN, number), 0))
 
 

@@ -50,13 +50,17 @@ class ModelSource(Source):
         return score
 
 
-def unknown_fields(question: str) -> str | None:
-    """What is wrong with a question's braces, or None."""
+def wrong_question(question: str, *needed: str) -> str | None:
+    """What is wrong with a question's braces, or None: `needed` must be in it, and more than that: a response may be
+    empty."""
     rest = question
+    if any("{" + name + "}" not in question for name in needed):
+        return f"must name {' and '.join('{' + n + '}' for n in needed)}"
     for name in FIELDS:
         rest = rest.replace("{" + name + "}", "")
-    return f"may name {', '.join('{' + n + '}' for n in FIELDS)} in braces and nothing else" if set(rest) & set("{}") \
-        else None
+    if set(rest) & set("{}"):
+        return f"may name {', '.join('{' + n + '}' for n in FIELDS)} in braces and nothing else"
+    return None if rest.strip() or "{prompt}" in question else "must ask something about {response}"
 
 
 def filled(question: str, **texts: str) -> str:

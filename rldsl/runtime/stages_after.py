@@ -10,6 +10,7 @@ from . import checkpoint as checkpoints
 from .errors import RunError
 from .metrics import HELD_OUT, UNTRAINED
 from .run import Run
+from .settle import with_state
 from .stages_data import sampling_options, scores, table_of
 from .tally import Tally
 from .trajectory import Request
@@ -62,8 +63,8 @@ def held_out(run: Run, node: Node) -> dict[str, float]:
 
 def _judge(run: Run, work: Work, name: str, tally: Tally) -> None:
     columns, scored = scores(run, work, work.rows())
-    table = work.table.with_columns(**columns).select(scored)
     o = run.objective
+    table = with_state(o, work.table.with_columns(**columns).select(scored), run.progress.carried)
     numbers = table.math.numbers(table.value(o.sources if o.correct is None else o.correct, RESPONSE).data)
     tally.add("held_out/unscored", len(work.trajectories) - len(scored), len(work.trajectories))
     tally.add(HELD_OUT.name, sum(numbers), len(numbers))

@@ -42,6 +42,7 @@ from .metrics import UNSCORED as UNSCORED_SHARE
 from .protocols import Cutting
 from .run import Run
 from .scoring import ScoreItem
+from .settle import with_state
 from .structure import Grown, Shape, State, Tools
 from .trajectory import Request, SamplingOptions, Trajectory
 from .work import FILTERED, RESPONSES, UNSCORED, Work
@@ -210,10 +211,11 @@ def _add_scores(run: Run, work: Work) -> None:
     work.judged = {}
     table = work.table.with_columns(**columns)
     table = table.select(scored) if len(scored) < len(rows) else table
-    o = run.objective
+    o, found = run.objective, {}
+    whole = with_state(o, table, run.progress.carried)
     if o.correct is not None:
-        table = table.with_columns(**{CORRECT.name: table.value(o.correct, RESPONSE)})
-    work.table = table.with_columns(**{SCORES.name: table.value(o.sources, RESPONSE)})
+        found[CORRECT.name] = whole.value(o.correct, RESPONSE)
+    work.table = table.with_columns(**found, **{SCORES.name: whole.with_columns(**found).value(o.sources, RESPONSE)})
 
 
 def scores(run: Run, work: Work, rows: Sequence[Trajectory]) -> tuple[dict[str, Value], list[int]]:

@@ -10,6 +10,7 @@ Source: VPO (arXiv:2605.22817), the set-level objective with Dirichlet weights.
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Literal
 
@@ -44,11 +45,18 @@ class Vector(SetEstimator):
         if self.weights == "equal":
             return [[1.0 / components] * components]
         draw = random.Random(f"dirichlet/{components}/{self.alpha!r}/{self.draws}")
-        drawn = [[draw.gammavariate(self.alpha, 1.0) for _ in range(components)] for _ in range(self.draws)]
-        return [[x / sum(w) for x in w] for w in drawn]
+        return [_dirichlet(draw, self.alpha, components) for _ in range(self.draws)]
 
     def unread(self) -> dict[str, str]:
         return dict.fromkeys(("alpha", "draws"), "weights: dirichlet") if self.weights == "equal" else {}
+
+
+def _dirichlet(draw: random.Random, alpha: float, components: int) -> list[float]:
+    """One draw. In logarithms, with Gamma(α) = Gamma(α + 1)·U^(1/α): for a small α every Gamma(α) is too small."""
+    logs = [math.log(draw.gammavariate(alpha + 1.0, 1.0)) + math.log1p(-draw.random()) / alpha
+            for _ in range(components)]
+    shares = [math.exp(x - max(logs)) for x in logs]
+    return [x / sum(shares) for x in shares]
 
 
 def _weighed(w: list[float], parts: Parts) -> Expr:

@@ -10,7 +10,7 @@ of MiMo and Kimi. The mean over items is ours.
 from __future__ import annotations
 
 from rldsl.axes.choice import Example
-from rldsl.axes.judging import Asked, ModelSource, unknown_fields
+from rldsl.axes.judging import Asked, ModelSource, wrong_question
 from rldsl.axes.traits import JUDGED
 
 
@@ -24,7 +24,7 @@ class Judge(ModelSource):
         return Asked("judge", "questions", self.rubric, (self.yes, self.no))
 
     def check(self) -> dict[str, str]:
-        wrong = next(filter(None, map(unknown_fields, self.rubric)), None)
+        wrong = next(filter(None, (wrong_question(q, "response") for q in self.rubric)), None)
         found = {} if self.rubric else {"rubric": "must have an item"}
         return {**found, **({"rubric": wrong} if wrong else {}),
                 **({"no": "must not be the same as `yes`"} if self.yes == self.no else {})}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from rldsl.algebra.expr import Expr, gt, where
 from rldsl.algebra.variables import CORRECT
 from rldsl.axes.choice import Example
-from rldsl.axes.judging import Asked, ModelSource, unknown_fields
+from rldsl.axes.judging import Asked, ModelSource, wrong_question
 from rldsl.axes.traits import CORRECTNESS, JUDGED
 from rldsl.axes.types import Positive
 
@@ -32,7 +32,7 @@ class MetaRm(ModelSource):
         return where(gt(CORRECT, 0.0), self.penalty * (score - 1.0), 0.0)
 
     def check(self) -> dict[str, str]:
-        wrong = unknown_fields(self.question)
+        wrong = wrong_question(self.question, "response")
         return {**({"question": wrong} if wrong else {}),
                 **({"no": "must not be the same as `yes`"} if self.yes == self.no else {})}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.judging import Asked, ModelSource, unknown_fields
+from rldsl.axes.judging import Asked, ModelSource, wrong_question
 from rldsl.axes.traits import JUDGED, SIBLINGS
 from rldsl.axes.types import Positive, Tokens
 
@@ -39,9 +39,7 @@ class Pairwise(ModelSource):
         return Asked("judge", form, (self.question,), (self.first, self.second), longest)
 
     def check(self) -> dict[str, str]:
-        wrong = unknown_fields(self.question)
-        if wrong is None and not ("{response}" in self.question and "{other}" in self.question):
-            wrong = "must name {response} and {other}"
+        wrong = wrong_question(self.question, "response", "other")
         found = {"question": wrong} if wrong else {}
         if self.first == self.second:
             found["second"] = "must not be the same as `first`"

@@ -13,7 +13,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.stages import taken
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-ALIGNED = {"replay_routing"}
+ALIGNED = {"head_dtype", "replay_routing"}
 """What alignment may ask of these engines."""
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
+DETAIL = "Worker exit detail:"
+"""What Ray writes before a cause and its guesses at causes."""
+
 
 def reason(error: BaseException) -> str:
-    """The first line in which Ray names a cause, without addresses and ids."""
+    """The first sentence in which Ray names a cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "exit" in line.lower() or "killed" in line.lower() or "died" in line.lower()]
-    return (telling or lines or [type(error).__name__])[-1].rstrip(".")
+    telling = [line for line in lines if DETAIL in line or "died" in line.lower() or "killed" in line.lower()]
+    told = (telling or lines or [type(error).__name__])[-1]
+    return told.rpartition(DETAIL)[2].strip().split(". ")[0].rstrip(".")
 
 
 def dead(who: str, error: BaseException, costs: str, *, severity: str = "error") -> Diagnostic:

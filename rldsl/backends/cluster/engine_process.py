@@ -10,7 +10,7 @@ from typing import Any
 
 from rldsl.runtime.errors import RunError
 
-from .deaths import own_words, stalled
+from .deaths import dead, own_words, stalled
 from .guard import engine_environment
 from .placement import ROLLOUT, Reserved
 from .rollout_actor import RolloutActor
@@ -61,10 +61,10 @@ class EngineProcess:
             self.polled = self.actor.poll.remote(POLL_SECONDS)
         return self.polled
 
-    def report(self) -> Report:
+    def report(self, seconds: float) -> Report:
         """The answer to the poll. Gone where there is none, RunError where something ended the engine."""
         polled, self.polled = self.polled, None
-        return self.heard(answer(polled, self.name, 1.0, "its report"))
+        return self.heard(answer(polled, self.name, seconds, "its report"))
 
     def heard(self, report: Report) -> Report:
         """Notes whether it moved. RunError where something ended it."""
@@ -88,7 +88,7 @@ class EngineProcess:
 def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
     """A process's answer. Gone where it is dead, its own RunError where it raised, RunError RL604 after `seconds`."""
     import ray
-    from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+    from ray.exceptions import GetTimeoutError, ObjectLostError, RayActorError, RayTaskError
 
     try:
         return ray.get(ref, timeout=seconds)
@@ -96,6 +96,8 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
         raise stalled(who, seconds, what) from None
     except RayActorError as error:
         raise Gone from error
+    except ObjectLostError as error:
+        raise RunError(dead("the process that held what was sent", error, f"{who} waits for it: {what}")) from None
     except RayTaskError as error:
         raise own_words(error) from None
 

@@ -163,7 +163,8 @@ def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:
 def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, ...]) -> EngineSpec:
     settings, dtype = recipe.settings, plan.resolved["dtype"]
     context = min(settings.model.context or found.context, found.context)
-    routes = plan.graph.of("sample")[0].options.get("align", {}).get("replay_routing", False)
+    asked = plan.graph.of("sample")[0].options.get("align", {})
     return EngineSpec(str(found.folder), found.tokenizer, found.vocabulary, dtype, context, plan.seed,
                       settings.cluster.rollout_tensor, any(role.gpus for role in wanted),
-                      found.cache_bytes(getattr(torch, dtype).itemsize), routes)
+                      found.cache_bytes(getattr(torch, dtype).itemsize), asked.get("replay_routing", False),
+                      asked.get("head_dtype") == "float32")

@@ -35,6 +35,7 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     with warnings.catch_warnings(), _own_handlers():
         warnings.simplefilter("ignore")
+        _silence()
         if address is None:
             ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                      object_store_memory=OBJECT_STORE, **quiet)
@@ -54,6 +55,13 @@ def _own_handlers() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def _silence() -> None:
+    """Ray writes its daemon's remarks about dead processes to standard output, whatever it is told; that is ours."""
+    from ray._private import worker
+
+    worker.print_to_stdstream = lambda *_, **__: None
 
 
 def _join(address: str, quiet: dict) -> None:

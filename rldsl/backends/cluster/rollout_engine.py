@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Trajectory
@@ -61,7 +62,9 @@ class VllmEngine:
         self._engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(spec)))
         self._core = self._engine.engine_core.engine_core
         model = self._engine.vllm_config.model_config
-        for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context)):
+        head = torch.float32 if spec.wide else model.dtype
+        for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context),
+                             ("head_dtype", head)):
             if getattr(model, name) != wanted:
                 raise differs(name, getattr(model, name), wanted, "vLLM")
         if spec.routes:
@@ -124,17 +127,18 @@ class VllmEngine:
 
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
-        far as a prefix. The fingerprint of what is held then; None where it is not the manifest's."""
+        far as a prefix. The fingerprint of what is held then; None where it is not the manifest's, or a cached prompt
+        stayed."""
         if manifest.dtype != self.spec.dtype:
             raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
         held = self.pause()
         found = self._engine.collective_rpc("receive", args=(manifest, flat))
-        self._engine.reset_prefix_cache()
+        forgotten = self._engine.reset_prefix_cache()
         self.version = version
         self._engine.set_weight_version(str(version))
         for stream in held:
             self.add(stream)
-        return manifest.fingerprint if agree(manifest.sums, found) else None
+        return manifest.fingerprint if forgotten and agree(manifest.sums, found) else None
 
 
 def _arguments(spec: EngineSpec) -> dict[str, Any]:
@@ -144,6 +148,7 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
         "max_model_len": spec.context, "max_num_seqs": SEQUENCES, "seed": spec.seed % (1 << 32),
         "logprobs_mode": "processed_logprobs", "enable_prefix_caching": not spec.routes, "disable_log_stats": True,
         "tensor_parallel_size": spec.parallel, "worker_extension_cls": RECEIVER,
+        "hf_overrides": {"head_dtype": "float32"} if spec.wide else {},
     }
     if spec.gpu:
         return common

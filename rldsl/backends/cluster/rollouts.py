@@ -78,7 +78,7 @@ class Rollouts:
                 report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
                 self._accept(engine, engine.heard(report))
                 if engine.polled is not None:
-                    self._accept(engine, engine.report())
+                    self._accept(engine, engine.report(self.deadline))
                 stopped += held
             except Gone as error:
                 stopped += engine.under_way.values()
@@ -151,7 +151,7 @@ class Rollouts:
                 if engine.starting is not None:
                     self._started(engine)
                 else:
-                    self._accept(engine, engine.report())
+                    self._accept(engine, engine.report(self.deadline))
             except Gone as error:
                 self._lost(engine, error)
         self._require_moving()
@@ -196,7 +196,7 @@ class Rollouts:
     def _started(self, engine: EngineProcess) -> None:
         """Gives a new engine what waits, once it has proved its weights."""
         starting, engine.starting = engine.starting, None
-        if answer(starting, engine.name, 1.0, "its first weights") != self._weights.manifest.fingerprint:
+        if answer(starting, engine.name, self.deadline, "its first weights") != self._weights.manifest.fingerprint:
             raise _refused(self.version, {engine.index: None})
         engine.moved = time.monotonic()
         waiting, self._waiting = self._waiting, []

@@ -15,7 +15,7 @@ class EngineSpec:
     """What an engine is built from. `folder` is a Hugging Face model folder; `tokenizer` has `eos` and `decode`;
     `vocabulary` counts token ids; prompt and response together have at most `context` tokens. `parallel` devices hold
     one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only. With
-    `routes` every response comes with the experts of its tokens."""
+    `routes` every response comes with the experts of its tokens; a `wide` head multiplies in float32."""
 
     folder: str
     tokenizer: Any
@@ -27,6 +27,7 @@ class EngineSpec:
     gpu: bool = False
     cache_bytes: int = 1 << 28
     routes: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -147,10 +147,11 @@ class _Merge:
         if self.twice((axis, *(p.name + str(p.index or "") for p in rest)), statement.target.span):
             return None
         override = Override(statement.target.text, value, statement.value.span, self.report)
+        reported = len(self.report.found)
         after = override.apply(before, rest, of_axis(axis))
         self.draft.axes[axis] = after
         if after is before:
-            return self.broken(axis, True)
+            return self.broken(axis, len(self.report.found) > reported)
         self.replaced(axis, before, after, statement.value.span)
         return self.record(axis, after, of_axis(axis), statement.span)
 

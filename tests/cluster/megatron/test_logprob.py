@@ -78,6 +78,15 @@ def test_recorded_candidates_are_the_distribution() -> None:
     both(ours, theirs)
 
 
+def test_a_wide_head_multiplies_in_float32() -> None:
+    hidden, head, targets, *_ = inputs()
+    half, small = hidden.detach().bfloat16(), head.detach().bfloat16()
+    found = megatron_logprob.token_statistics(half, small, targets, ALONE, OPTIONS, wide=True).logp
+    exact = megatron_logprob.token_statistics(half.float(), small.float(), targets, ALONE, OPTIONS).logp
+    assert torch.equal(found, exact)
+    assert not torch.equal(megatron_logprob.token_statistics(half, small, targets, ALONE, OPTIONS).logp, exact)
+
+
 @pytest.mark.parametrize("kept", [False, True])
 def test_two_ranks_give_the_statistics_of_one(processes, folders, kept) -> None:
     rows = made_rows()

@@ -46,6 +46,17 @@ SETS = {"feedback": '[verify(exact), 2 * format("x")]', "sampling": "answers(3, 
         "advantage": "vector(draws: 5, alpha: 0.7)"}
 
 
+def test_a_small_alpha_weighs_one_component_at_a_time():
+    weightings = discover.find("advantage", "vector")(draws=40, alpha=1e-6)._weightings(2)
+    assert all(sum(w) == pytest.approx(1.0) and max(w) > 0.999 for w in weightings)
+    assert 10 <= sum(w[0] > 0.5 for w in weightings) <= 30
+
+
+def test_a_large_alpha_weighs_them_alike():
+    weightings = discover.find("advantage", "vector")(draws=40, alpha=1e4)._weightings(3)
+    assert all(x == pytest.approx(1 / 3, abs=0.03) for w in weightings for x in w)
+
+
 def test_a_set_is_worth_what_its_best_answers_are_under_each_weighting():
     """Against the formula in plain Python, with the choice's own weightings."""
     draw = random.Random(0)

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from rldsl.axes.judging import Asked, filled, unknown_fields
+from rldsl.axes.judging import Asked, filled, wrong_question
 from rldsl.runtime.asking import Candidate, ask
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tournament import strengths, win_rates
@@ -36,8 +36,13 @@ def candidates(*texts, lengths=None, group=0, answer="ref"):
 
 def test_fields_are_filled_once_and_texts_with_braces_mean_nothing():
     assert filled("{prompt}|{response}", prompt="{response}", response="x") == "{response}|x"
-    assert unknown_fields("{prompt} {other}") is None
-    assert "in braces" in unknown_fields("{question}") and "in braces" in unknown_fields("open {")
+
+
+def test_a_question_names_what_is_judged_and_asks_something():
+    assert wrong_question("{prompt} {other}", "other") is None and wrong_question("{response}?", "response") is None
+    assert "in braces" in wrong_question("{question}") and "in braces" in wrong_question("open {")
+    assert wrong_question("{prompt}?", "response", "other") == "must name {response} and {other}"
+    assert wrong_question("{response} ", "response") == "must ask something about {response}"
 
 
 def test_a_rubric_is_the_mean_of_its_items():

@@ -4,7 +4,7 @@ from rldsl.algebra.evaluate import evaluate
 from rldsl.algebra.layout import layout
 from rldsl.runtime.executor import execute
 
-from .fakes import FakeEngine, events, plan_of, reads, run_of
+from .fakes import FakeEngine, events, plan_of, reads, run_of, score
 
 # ── greedy baselines ─────────────────────────────────────────────────────────────────────────────────
 
@@ -70,6 +70,14 @@ def test_an_annealed_term_fades_from_batch_to_batch(tmp_path):
     run = run_of(plan, tmp_path / "run", lambda r, s: "no no" if s else "no", steps=3)
     execute(run)
     assert [min(reads(job, "reward")) for job in run.trainer.jobs] == [-1.0, -0.5, 0.0]
+
+
+def test_an_annealed_source_fades_too(tmp_path):
+    plan = plan_of(tmp_path, "optim.updates_per_batch=1", feedback='verify(exact) + anneal(format(".*"), over: 2)')
+    run = run_of(plan, tmp_path / "run", lambda r, s: "no" if s else "yes", steps=3)
+    run.score = lambda items: [2 * found for found in score(items)]
+    execute(run)
+    assert [max(reads(job, "reward")) for job in run.trainer.jobs] == [2.0, 1.5, 1.0]
 
 
 def test_a_weight_reaches_what_a_term_puts_on_tokens(tmp_path):

@@ -95,7 +95,7 @@ JUDGE = ', judge: "toy:llama-1x32", judge_warm_start: 2'
 PAIR = '"{prompt}\\n1:{response}\\n2:{other}\\n"'
 SOURCES = {
     'judge(rubric: ["{prompt}{response}?"], yes: "y", no: "n")': JUDGE,
-    'self_judge(rubric: ["{response}?", "{answer}?"], weights: current)': "",
+    'self_judge(rubric: ["{response}?", "{response} or {answer}?"], weights: current)': "",
     'self_judge(rubric: ["{response}?"], weights: initial)': "",
     f"pairwise(against: reference, question: {PAIR}, verbosity: 1.5, usual: 3)": JUDGE,
     f"pairwise(against: all, question: {PAIR})": JUDGE,
@@ -118,7 +118,7 @@ def test_it_scores_in_training(feedback, roles, tmp_path):
 
 def test_what_judges_itself_moves_with_the_policy_or_does_not(tmp_path):
     for weights in ("current", "initial"):
-        feedback = f'self_judge(rubric: ["{{prompt}}?"], weights: {weights})'
+        feedback = f'self_judge(rubric: ["{{response}}?"], weights: {weights})'
         with opened(tmp_path / weights, RECIPE.replace("FEEDBACK", feedback).replace("ROLES", "")) as run:
             role = {"current": "policy", "initial": "initial"}[weights]
             execute(run)

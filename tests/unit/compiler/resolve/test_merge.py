@@ -73,6 +73,10 @@ def test_names_that_do_not_exist(tmp_path, body, code, text):
     assert found(tmp_path, child(body), "child") == [(code, text)]
 
 
+def test_a_change_inside_an_axis_leaves_its_unknown_choice_to_be_reported(tmp_path):
+    assert found(tmp_path, child("gate.high = 0.3", gate="lip(0.2)"), "child") == [("RL201", "lip")]
+
+
 def test_blocks_merge_by_key(tmp_path):
     text = child("data { prompts: 8 }", recipe_text(body='data { train: "x", prompts: 4 }'))
     data = typed(tmp_path, text, "child").settings.data
