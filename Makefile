@@ -5,7 +5,7 @@ CLUSTER ?= .venv-cluster
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: quickstart smollm2 test test-cluster soak kills cluster-kills clean
+.PHONY: quickstart smollm2 test test-cluster soak kills cluster-kills cluster-learn cluster-schedules clean
 
 quickstart: $(VENV)/.base
 	$(BIN)/rldsl compile recipes/quickstart.rl
@@ -26,6 +26,14 @@ test-cluster: $(CLUSTER)/.installed
 # Kills processes of all roles of a run on a cluster, 50 times; an hour. The result is in docs/measurements.md.
 cluster-kills: $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m tests.cluster.run.kills
+
+# Every schedule learns through the real engines; `make test-cluster` has four of the cases.
+cluster-learn: $(CLUSTER)/.installed
+	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m tests.cluster.run.learn
+
+# Every schedule under a heavy tail, measured and simulated. The result is in docs/schedules.md.
+cluster-schedules: $(CLUSTER)/.installed
+	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python benchmarks/schedules.py
 
 # Random recipes, 10,000 of them: each is trained or refused for a reason; 300 of them are in `make test`.
 soak: $(VENV)/.dev

@@ -1,10 +1,11 @@
 """Kill −9 at random moments over all roles of a run on a cluster: is every prompt trained exactly once?
 
-    python -m tests.cluster.run.kills [--kills 50] [--seed 0] [--folder DIR]
+    python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR]
 
 A role is drawn for each kill: an engine that samples, a rank that trains, a scorer, or the driver; so is a moment,
 after one step more has been trained. A driver that was killed, or that has ended because something died too often, is
-resumed. Exit code 1 if a prompt was lost or trained twice, or if a process is left over.
+resumed. With `--minutes` kills end after that time, and the run goes on to its end. Exit code 1 if a prompt was lost or
+trained twice, or if a process is left over.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rldsl.runtime.journal import kept_events, read_journal
 
 from . import runs
 
-ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", 
+ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
 MOST_SECONDS = 3.0
 """Between one step more and the kill."""
@@ -32,15 +33,16 @@ MOST_SECONDS = 3.0
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None)
     args = parser.parse_args()
     folder = args.folder or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     run, rng = folder / "run", random.Random(args.seed)
-    steps, killed = 4 * args.kills, Counter()
+    steps, killed, until = 4 * args.kills, Counter(), time.monotonic() + 60 * args.minutes
     going = runs.Process(folder, "run", runs.recipe(folder, steps=steps, warm=60), "--out", str(run))
-    while sum(killed.values()) < args.kills:
+    while sum(killed.values()) < args.kills and time.monotonic() < until:
         going = stepped(going, folder, run)
         time.sleep(rng.uniform(0.0, MOST_SECONDS))
         role = rng.choice([*ROLES, "driver"])

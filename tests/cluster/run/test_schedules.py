@@ -1,17 +1,16 @@
-"""Schedules that sample while they train, or cut responses, through the real engines."""
+"""A schedule that samples while it trains, through deaths; and the end of a run that is told to end."""
 
 from __future__ import annotations
 
 import os
 import signal
 
-import pytest
-
+from rldsl.compiler.resolve.alone import system_alone
+from rldsl.runtime.control import replay
 from rldsl.runtime.journal import kept_events, read_journal
+from rldsl.runtime.simulation.trace import controls
 
 from . import runs
-
-STEPS = 8
 
 
 def system(schedule, engines):
@@ -27,14 +26,6 @@ def require_trained(run, steps):
     assert [e.data["version"] for e in read_journal(run) if e.kind == "push"][-1] == steps
 
 
-@pytest.mark.parametrize("schedule", ["partial(0.5)", "windowed(0.3)"], ids=["partial", "windowed"])
-def test_a_schedule_trains_through_the_real_engines(schedule, tmp_path):
-    run, file = tmp_path / "run", runs.recipe(tmp_path, steps=STEPS, warm=80, system=system(schedule, 1))
-    done = runs.Process(tmp_path, "run", file, "--out", str(run))
-    assert done.wait() == 0, done.said()
-    require_trained(run, STEPS)
-
-
 def test_a_run_that_never_stops_sampling_outlives_an_engine_and_a_rank(tmp_path):
     steps, run = 16, tmp_path / "run"
     file = runs.recipe(tmp_path, steps=steps, warm=80, system=system("stream(push_every: 2)", 2))
@@ -46,6 +37,8 @@ def test_a_run_that_never_stops_sampling_outlives_an_engine_and_a_rank(tmp_path)
     assert going.wait() == 0, going.said()
     require_trained(run, steps)
     assert going.said().count("warning RL605") == 2
+    schedule = system_alone(system("stream(push_every: 2)", 2), "system")[0].choice
+    assert not list(replay(schedule, controls(run))), "a replay of the journal decides otherwise"
 
 
 def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path):
