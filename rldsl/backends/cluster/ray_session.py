@@ -25,7 +25,7 @@ ANSWER_SECONDS = 5.0
 def ray_session(address: str | None, processes: int) -> Iterator[None]:
     """Connects to the cluster at `address`, or starts one here that lets `processes` run at a time.
 
-    RecipeError RL407 where Ray is not installed, RunError RL606 where no cluster answers at `address`.
+    RecipeError RL407 where Ray is not installed, RunError RL606 where no cluster answers at `address` or none starts.
     """
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     try:
@@ -37,8 +37,7 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
         warnings.simplefilter("ignore")
         _silence()
         if address is None:
-            ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
-                     object_store_memory=OBJECT_STORE, **quiet)
+            _start(processes, quiet)
         else:
             _join(address, quiet)
     try:
@@ -62,6 +61,19 @@ def _silence() -> None:
     from ray._private import worker
 
     worker.print_to_stdstream = lambda *_, **__: None
+
+
+def _start(processes: int, quiet: dict) -> None:
+    import ray
+
+    try:
+        ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
+                 object_store_memory=OBJECT_STORE, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+        raise RunError(Diagnostic(
+            "RL606", "Ray does not start on this machine", why=str(error).strip().splitlines()[0],
+            fix="where the machine is busy or short of memory, try again when it is not; "
+                "the logs are in Ray's session folder")) from None
 
 
 def _join(address: str, quiet: dict) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from rldsl.backends.cluster.answers import require_sound
 from rldsl.backends.cluster.capability import lacks
 from rldsl.backends.cluster.deaths import own_words, reason
 from rldsl.backends.cluster.placement import Role, roles
+from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.settings import require_same, stated
 from rldsl.backends.cluster.streams import Stream
 from rldsl.compiler.compile import compile_recipe
@@ -141,3 +143,15 @@ def test_a_death_is_told_in_one_sentence():
     assert reason(Exception(told)) == "connection error code 2"
     assert reason(Exception("The actor is dead because it was killed by `ray.kill`.")).endswith("`ray.kill`")
     assert own_words(Exception("no cause")) is None
+
+
+@pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port")])
+def test_a_cluster_that_does_not_start_is_told(monkeypatch, error):
+    def init(*_, **__):
+        raise error
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    with pytest.raises(RunError) as caught:
+        _start(2, {})
+    found = caught.value.diagnostic
+    assert found.code == "RL606" and found.why == str(error).splitlines()[0] and found.fix
