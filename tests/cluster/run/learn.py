@@ -23,7 +23,7 @@ from rldsl.runtime.simulation.trace import controls
 
 from . import runs
 
-STEPS, MARGIN = 40, 0.1
+STEPS, MARGIN = 80, 0.1
 
 
 @dataclass(frozen=True)
