@@ -32,9 +32,14 @@ def numbers(folder: Path) -> list[dict]:
     return [{k: v for k, v in e["metrics"].items() if "second" not in k} for e in events]
 
 
+def hearing() -> None:
+    """The jobs that a shell runs in the background ignore Ctrl-C, and so would everything that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_killed_and_resumed_bit_for_bit(project: Path, undisturbed, capsys, sent) -> None:
-    process = start(project, "run", "tiny.rl", "--out", "here", *SETS)
+    process = start(project, "run", "tiny.rl", "--out", "here", *SETS, preexec_fn=hearing)
     journal, deadline = project / "here" / "journal.jsonl", time.monotonic() + 60
     while time.monotonic() < deadline and not (journal.exists() and journal.read_text().count('"step"') > 12):
         time.sleep(0.02)
