@@ -47,7 +47,7 @@ def test_sparse_to_dense_teaches_a_smaller_model() -> None:
 
 def test_glm5_s_last_stage_learns_from_earlier_ones() -> None:
     last = resolved("glm5").stages[-1].recipe
-    assert last.settings.model.teachers == ("stage:reasoning", "stage:agentic")
+    assert last.settings.model.teachers == ("stage:reasoning", "stage:general")
     assert last.settings.model.start == "stage:general"
 
 
