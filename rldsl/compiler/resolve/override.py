@@ -140,7 +140,8 @@ class Override:
                                "set the whole axis, or one of its parameters: "
                                + ", ".join(look(named[0]).fields))
         every = dict.fromkeys(n for t in terms for n in look(t).fields)
-        return self.refuse(f"the parent has no `{self.shown}`", head.span, did_you_mean(head.name, every),
+        return self.refuse(f"the parent has no `{self.shown}`", head.span,
+                           did_you_mean(head.name, every) or "leave it out, or write the whole axis anew",
                            tuple((t.span, "what there is") for t in terms[:1]))
 
     def nth(self, named: list[Expr], head: PathPart, rest: tuple) -> tuple[Expr, tuple] | None:
