@@ -5,6 +5,7 @@ import re
 import pytest
 
 from rldsl.compiler.resolve import profiles, resolve
+from rldsl.diagnostics import RecipeError
 
 from .project import found, recipe_text, typed, write
 
@@ -263,3 +264,13 @@ def test_sweeps_and_pipelines_name_recipes_that_exist(tmp_path):
     text = recipe_text() + "sweep s of bsae { gate.high in [0.2] }\n" \
         "ablate a from base to nope\npipeline p {\n  stage x = base\n  stage y = bose from x\n}\n"
     assert found(tmp_path, text) == [("RL201", "bsae"), ("RL201", "nope"), ("RL201", "bose")]
+
+
+def test_an_override_that_names_nothing_near_gets_a_remedy_too(tmp_path):
+    file = tmp_path / "far.rl"
+    file.write_text("import std.quickstart\nrecipe far extends quickstart { gate = none }\n"
+                    "recipe farther extends far { gate.coef = 1 }\n", encoding="utf-8")
+    with pytest.raises(RecipeError) as caught:
+        resolve(str(file), "farther")
+    (d,) = caught.value.diagnostics
+    assert d.code == "RL207" and d.fix
