@@ -101,9 +101,16 @@ def test_what_is_cut_goes_on_from_where_it_was(tmp_path):
     assert sum(e.data["metrics"].get("responses/cut", 0) for e in events(run, "step")) > 0
 
 
+ENDLESS = "." * 10**6
+
+
 @pytest.mark.parametrize("survives", [0, 1])
 def test_what_is_cut_too_often_is_given_up(tmp_path, survives):
-    run, stream = live(tmp_path, PARTIAL(0.5), terms=Terms(4, 4, STEPS, survives=survives))
+    """One response of every third prompt would never end."""
+    def answer(request, sibling):
+        return ENDLESS if request.group % 3 == 1 and sibling == 2 else long_tailed(request, sibling)
+
+    run, stream = live(tmp_path, PARTIAL(0.5), answer, terms=Terms(4, 4, STEPS, survives=survives))
     event_loop.execute(run, stream, stall=5)
     lags = [reads(job, "trainer_version")[0] - t.versions[0] for job in run.trainer.jobs for t in job.rows]
     assert max(lags) <= survives
