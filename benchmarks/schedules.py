@@ -43,7 +43,7 @@ from rldsl.runtime.simulation.trace import controls, recorded
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
 PLACEMENT = "disaggregated(rollout: 1, train: 1)"
-SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)",
+SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)", "stream(4)",
              "windowed(0.5)", "windowed(0.3, queue: 4)")
 RECIPE = f"""recipe timed {{
   feedback     = verify(exact) + overlong(max: {LONGEST}, buffer: {LONGEST})
