@@ -30,19 +30,23 @@ def refuse(recipe: Recipe) -> None:
     unable(recipe)
 
 
+def joins(plan: Plan) -> bool:
+    """Whether a plan runs on a cluster, and so on one that is up already."""
+    return from_canonical(plan.recipe).settings.cluster.where != LOCAL
+
+
 def opener(plan: Plan, address: str | None) -> OpenRun:
     """What opens a run of this plan; `address` is of a Ray cluster to join.
 
     RecipeError RL208 for an address that the recipe's backend would not read.
     """
-    recipe = from_canonical(plan.recipe)
-    if recipe.settings.cluster.where != LOCAL:
+    if joins(plan):
         from .cluster.launch import open_run
 
         return partial(open_run, address=address)
     if address is not None:
         raise RecipeError([Diagnostic(
-            "RL208", f"--address {address} joins a cluster, and `{recipe.name}` runs in one process",
+            "RL208", f"--address {address} joins a cluster, and `{plan.name}` runs in one process",
             why="without a cluster block a recipe samples and trains here",
             fix="write cluster { nodes: 1 } in the recipe, or leave --address out")])
     from .local.launch import open_run

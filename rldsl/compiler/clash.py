@@ -25,11 +25,13 @@ def clash(code: str, recipe: Recipe, message: str, *places: Place, why: str, fix
 
 
 def layer(recipe: Recipe, span: Span) -> int:
-    """The place in `recipe.layers` of what wrote it; -1 where nobody did and a default holds."""
+    """The place in `recipe.layers` of what wrote it, behind them all for what a stage takes along; -1 where nobody did
+    and a default holds."""
     for history in recipe.origins.values():
         for step in history:
             if step.span and contains(step.span, span):
-                return recipe.layers.index((step.how, step.recipe))
+                wrote = step.how, step.recipe
+                return recipe.layers.index(wrote) if wrote in recipe.layers else len(recipe.layers)
     return -1
 
 

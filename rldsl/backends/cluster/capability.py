@@ -7,10 +7,8 @@ from rldsl.algebra.variables import PRETRAIN, SQUARES
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
-from rldsl.compiler.canonical import canonical
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.stages import taken
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 ALIGNED = {"head_dtype", "replay_routing"}
@@ -43,8 +41,17 @@ def lacks(recipe: Recipe) -> list[str]:
         found.append("it trains a part of the policy")
     if len(model.teachers) > 1:
         found.append(f"it names {len(model.teachers)} teachers")
-    if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
-        found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
+    found += _layout(recipe)
+    return found
+
+
+def _layout(recipe: Recipe) -> list[str]:
+    """What no rank of the trainer can do in its layout."""
+    cluster, sampler, found = recipe.settings.cluster, recipe.sampling[0].choice, []
+    if cluster.context > 1:
+        found.append(f"context: {cluster.context} needs attention kernels that its trainer has not")
+    if cluster.tensor > 1 and (sampler.top_k is not None or (sampler.top_p is not None and sampler.top_p < 1)):
+        found.append(f"no rank of tensor: {cluster.tensor} sees the whole vocabulary, as top_p or top_k needs")
     return found
 
 

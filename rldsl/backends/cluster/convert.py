@@ -7,8 +7,9 @@ on every rank) and of transformers' modeling files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ from .megatron_shape import Shape
 
 Read = Callable[[str], Tensor]
 """A tensor by its Hugging Face name; KeyError where there is none."""
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def padded_vocabulary(size: int, tensor: int) -> int:
@@ -28,8 +30,9 @@ def padded_vocabulary(size: int, tensor: int) -> int:
     return -(-size // tensor) * tensor
 
 
-def adopt(model: nn.Module, shape: Shape, read: Read, ours: frozenset[str] = frozenset()) -> None:
-    """Fills this rank's part of a model. Parameters named in `ours` have no counterpart and stay as they are.
+def adopt(model: nn.Module, shape: Shape, read: Read, ours: Mapping[str, str] = NONE) -> None:
+    """Fills this rank's part of a model. Parameters in `ours` are whole on every rank, have the name that stands there,
+    and stay as they are where nothing has it.
 
     KeyError names a tensor that is not there, ValueError one of the wrong shape.
     """
@@ -39,6 +42,7 @@ def adopt(model: nn.Module, shape: Shape, read: Read, ours: frozenset[str] = fro
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name in ours:
+                _if_there(parameter, ours[name], read)
                 continue
             rule, theirs = _sources(model, shape, name)
             whole = merged(rule.layout, [read(t) for t in theirs], shape.dense, tensor[0])
@@ -48,31 +52,39 @@ def adopt(model: nn.Module, shape: Shape, read: Read, ours: frozenset[str] = fro
             parameter.copy_(part)
 
 
-def exported(model: nn.Module, shape: Shape) -> dict[str, Tensor] | None:
+def exported(model: nn.Module, shape: Shape, ours: Mapping[str, str] = NONE) -> dict[str, Tensor] | None:
     """Every tensor of the model under its Hugging Face name, on the CPU: at rank 0; None elsewhere.
 
-    All ranks call it together. A tied head is left out, as save_pretrained does.
+    All ranks call it together. A tied head is left out, as save_pretrained does. `ours` as for `adopt`.
     """
     from megatron.core import parallel_state as ps
 
     found: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
-        if name == HEAD and shape.dense.tied:
+        if name == HEAD and shape.dense.tied and name not in ours:
             continue
-        for theirs, tensor in _gathered(model, shape, name, parameter.detach()):
+        part = parameter.detach()
+        for theirs, tensor in [(ours[name], part)] if name in ours else _gathered(model, shape, name, part):
             if ps.get_tensor_model_parallel_rank() == 0 and ps.get_data_parallel_rank() == 0:
                 found[theirs] = tensor.cpu()
     return _over_stages(found)
 
 
+def _if_there(parameter: Tensor, name: str, read: Read) -> None:
+    try:
+        parameter.copy_(read(name))
+    except KeyError:
+        return
+
+
 def read_folder(folder: Path) -> Read:
-    """Reads the tensors of a Hugging Face folder one at a time; experts are found fused too, as transformers 5 holds
-    them in memory. RecipeError RL407 where there are none or they cannot be read."""
+    """Reads the tensors of a Hugging Face folder, or of one file, one at a time; experts are found fused too, as
+    transformers 5 holds them in memory. RecipeError RL407 where there are none or they cannot be read."""
     from safetensors import SafetensorError, safe_open
 
     places = {}
     try:
-        for file in sorted(folder.glob("*.safetensors")):
+        for file in [folder] if folder.is_file() else sorted(folder.glob("*.safetensors")):
             opened = safe_open(file, framework="pt")
             places |= dict.fromkeys(opened.keys(), opened)
     except (OSError, SafetensorError) as error:

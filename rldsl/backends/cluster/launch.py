@@ -22,6 +22,7 @@ from rldsl.backends.local.launch import (
     tracing,
 )
 from rldsl.backends.local.load import load_policy
+from rldsl.backends.local.stage import with_collected
 from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -43,6 +44,7 @@ from .placement import ROLLOUT, Role, reserve, roles
 from .rank import RankSpec
 from .ray_session import ray_session
 from .rollouts import Rollouts
+from .stage_folder import MODEL
 from .streams import EngineSpec
 from .trainer import ClusterTrainer
 from .training import frozen, rank_spec, start_trainer
@@ -50,8 +52,6 @@ from .weights import Weights, pack
 
 RESTARTS = 3
 """Times that the ranks are started again in one session."""
-MODEL = "model"
-"""The run's own model folder, where the recipe's model is none or is trained before the run."""
 
 
 @contextmanager
@@ -61,12 +61,13 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
     As `rldsl.backends.local.launch.open_run`; besides, RunError RL606 where the cluster cannot hold the processes.
     """
-    recipe, folder = from_canonical(plan.recipe), folder.resolve()
+    folder = folder.resolve()
+    recipe = with_collected(from_canonical(plan.recipe), folder)
     refuse(recipe)
     pin_machine(folder, plan)
     observe("doing", {"node": "load the model", "batch": 0})
     settings, wanted = recipe.settings.model, roles(recipe)
-    found = source(settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
+    found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
                    _warm(recipe, root, settings.warm_start))
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from rldsl.backends.local.hf_folder import unreadable
+from rldsl.backends.local.hf_weights import VALUE_HEAD
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 
 from .convert import adopt, read_folder
@@ -18,18 +19,19 @@ from .megatron_shape import read_shape
 
 
 def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, critic: bool = False,
-         wide: bool = False, replays: bool = False) -> tuple[Held, Stepper | None]:
-    """This rank's part of the model in a folder, with its stepper where it has an optimizer. RecipeError RL407 where
-    the folder's weights do not fit its config.json."""
+         wide: bool = False, replays: bool = False, weights: Path | None = None) -> tuple[Held, Stepper | None]:
+    """This rank's part of the model in a folder, with its stepper where it has an optimizer; its weights may be in
+    another place. A critic's head is zero where there is none. RecipeError RL407 where the weights do not fit the
+    folder's config.json."""
     shape = read_shape(folder)
     trunk = build(shape, dtype, critic=critic)
     forget()
     try:
-        adopt(trunk, shape, read_folder(folder), frozenset({VALUE}) if critic else frozenset())
+        adopt(trunk, shape, read_folder(weights or folder), {VALUE: VALUE_HEAD} if critic else {})
     except (KeyError, ValueError) as error:
-        raise unreadable(folder, f"its weights do not fit its config.json: {error.args[0]}") from None
+        raise unreadable(weights or folder, f"its weights do not fit its config.json: {error.args[0]}") from None
     if optimizer is None:
         trunk.requires_grad_(False)
-        return Held(trunk.eval(), shape, wide=wide), None
+        return Held(trunk.eval(), shape, replays=replays, wide=wide), None
     stepper = Stepper(trunk, optimizer)
     return Held(trunk, shape, stepper.ddp, replays, wide), stepper

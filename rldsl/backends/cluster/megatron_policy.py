@@ -32,10 +32,11 @@ from .megatron_pass import Held, Trouble, Work, run, shard, vocabulary
 
 @dataclass(frozen=True)
 class PolicyTrainer:
-    """Everything a policy step needs that does not change from step to step."""
+    """Everything a policy step needs that does not change from step to step. A policy that stays as it is has no
+    `stepper` and takes none."""
 
     held: Held
-    stepper: Stepper
+    stepper: Stepper | None
     terms: Terms
     sampling: SamplingOptions
     math: TorchMath

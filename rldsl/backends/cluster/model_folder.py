@@ -12,11 +12,14 @@ from rldsl.backends.local.hf_folder import read_config, unreadable, write_folder
 from rldsl.backends.local.hf_tokenizer import folder_tokenizer
 from rldsl.backends.local.load import load_policy, model_folder
 from rldsl.backends.local.model import Policy
+from rldsl.backends.local.stage import model_of
 from rldsl.backends.local.tokenizer import CharacterTokenizer
+from rldsl.compiler.settings import STAGE
 from rldsl.compiler.toy_models import PREFIX
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from . import guard
+from .stage_folder import write_left
 
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Widths of attention heads that vLLM 0.32 computes on CPU."""
@@ -63,13 +66,19 @@ def source(spec: str, dtype: str, seed: int, root: Path, own: Path,
            start: Start | None) -> Source:
     """The model that a recipe names, as a folder.
 
-    A model that is no folder (a toy, a GGUF file), and one that is trained before the run (`start`), is written to the
-    folder `own`; where that is complete, it is read and nothing else.
-    RecipeError RL407 for what is missing or unreadable.
+    A model that is no folder (a toy, a GGUF file), one that is trained before the run (`start`), and what a stage left
+    (`stage:NAME`) is written to `own`, a folder in the run's; where that is complete, it is read and nothing else.
+    RecipeError RL407 for what is missing or unreadable, RunError RL609 for a stage that is not finished.
     """
     guard.prepare()
-    toy = spec.startswith(PREFIX)
+    staged = spec.startswith(STAGE)
+    toy = (model_of(spec, own.parent) if staged else spec).startswith(PREFIX)
     if not (own / "config.json").exists():
+        if staged:
+            half = _half(own)
+            write_left(spec, own.parent, root, half)
+            half.rename(own)
+            return _read(own, toy)
         if start is None and not toy and (found := model_folder(spec, root)) is not None:
             return _read(found, toy)
         policy, tokenizer = load_policy(spec, dtype, seed, device="cpu", root=root)
@@ -89,9 +98,13 @@ def described(spec: str, dtype: str, seed: int, root: Path) -> Reader:
 
 def _write(policy: Policy, own: Path) -> None:
     """The folder is complete once it has its config.json."""
-    half = own.with_name(f"{own.name}.half")
+    half = _half(own)
     write_folder(policy, half)
     half.rename(own)
+
+
+def _half(own: Path) -> Path:
+    return own.with_name(f"{own.name}.half")
 
 
 def _read(folder: Path, toy: bool) -> Source:

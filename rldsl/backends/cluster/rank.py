@@ -13,10 +13,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from rldsl.algebra.grain import variables
 from rldsl.backends.local.distribution import truncates
+from rldsl.backends.local.engine import CRITIC, POLICY
+from rldsl.backends.local.hf_weights import VALUE_HEAD
+from rldsl.backends.local.stage import WHOLE
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.backends.torch_math import TorchMath
@@ -42,7 +46,8 @@ ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 class RankSpec:
     """What every rank is built from. Models are Hugging Face folders; `align` are the options of alignment.
 
-    `critic` is (its optimizer, steps for each of the policy's); it begins as a copy of the policy.
+    A policy without an optimizer is not trained. `critic` is (its optimizer, steps for each of the policy's); it begins
+    as a copy of the policy, or with the weights in the file `critic_from`.
     """
 
     parallel: Parallel
@@ -50,8 +55,9 @@ class RankSpec:
     dtype: str
     objective: Objective
     sampling: SamplingOptions
-    optimizer: OptimizerSpec
+    optimizer: OptimizerSpec | None
     critic: tuple[OptimizerSpec, int] | None = None
+    critic_from: Path | None = None
     reference: Path | None = None
     teacher: Path | None = None
     align: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +115,7 @@ class Rank:
                        for name, folder in (("ref", spec.reference), ("teacher", spec.teacher)) if folder is not None}
         self.critic = None
         if spec.critic is not None:
-            held, own = hold(spec.policy, dtype, spec.critic[0], critic=True)
+            held, own = hold(spec.policy, dtype, spec.critic[0], critic=True, weights=spec.critic_from)
             self.critic = CriticTrainer(held, own, spec.critic[1])
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str], cutting: Cutting) -> Part | None:
@@ -152,7 +158,8 @@ class Rank:
 
     def forget(self) -> None:
         """As `TrainEngine.forget`."""
-        self.policy.stepper.begin()
+        if self.policy.stepper is not None:
+            self.policy.stepper.begin()
 
     def save(self, folder: Path) -> None:
         """Writes this rank's files."""
@@ -160,6 +167,18 @@ class Rank:
 
         with megatron_cpu.devices():
             save(folder, self.trained(), self.spec.parallel, self.number)
+
+    def write(self, folder: Path) -> None:
+        """Writes policy and critic whole, one file each, as `stage.WHOLE` names them: at rank 0."""
+        from .convert import exported
+        from .megatron_model import VALUE
+
+        critic = self.critic and (CRITIC, self.critic.held, {VALUE: VALUE_HEAD})
+        with megatron_cpu.devices():
+            for file, held, ours in filter(None, ((POLICY, self.policy.held, {}), critic)):
+                found = exported(held.trunk, held.shape, ours)
+                if found is not None:
+                    save_file({name: t.clone() for name, t in found.items()}, folder / WHOLE[file], {"format": "pt"})
 
     def load(self, folder: Path) -> None:
         """Restores what `save` wrote; RunError RL609 on every rank where it does not fit."""
@@ -184,8 +203,8 @@ class Rank:
 
     def trained(self) -> dict[str, Any]:
         """The steppers of the models that are trained, by name."""
-        critic = {} if self.critic is None else {"critic": self.critic.stepper}
-        return {"policy": self.policy.stepper, **critic}
+        found = {"policy": self.policy.stepper, "critic": self.critic and self.critic.stepper}
+        return {name: stepper for name, stepper in found.items() if stepper is not None}
 
     def leave(self) -> None:
         """Parts from the other ranks."""

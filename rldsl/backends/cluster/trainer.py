@@ -91,8 +91,10 @@ class ClusterTrainer:
         self.group.call("forget")
 
     def save(self, folder: Path) -> None:
-        """See TrainEngine. Every rank writes its own files: the folder is one that all of them see."""
+        """See TrainEngine. Every rank writes its own files, and the first the whole models, for a stage that begins
+        with them: the folder is one that all of them see."""
         self.group.call("save", folder)
+        self.group.call("write", folder)
 
     def load(self, folder: Path, version: int) -> None:
         """See TrainEngine. The engines that sample take over what was restored."""

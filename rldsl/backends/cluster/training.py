@@ -19,6 +19,7 @@ from .model_folder import Source, Start, source
 from .placement import TRAIN, Reserved, Role
 from .rank import RankSpec, refuse
 from .ranks import Ranks, spawner
+from .stage_folder import critic_left
 from .trainer import ClusterTrainer
 from .weights import Weights
 
@@ -28,10 +29,12 @@ REFERENCE, TEACHER = "reference", "teacher"
 
 @dataclass(frozen=True)
 class Frozen:
-    """The folders of the models beside the trained one, where a formula reads them."""
+    """The folders of the models beside the trained one, where a formula reads them; `critic` is the file of one that
+    another stage left."""
 
     reference: Path | None
     teacher: Path | None
+    critic: Path | None
 
 
 def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, warm: Start | None) -> Frozen:
@@ -43,7 +46,9 @@ def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, 
             plan, settings.reference, root, folder / REFERENCE, found, "RL407", "reference", None)
     if plan.graph.readers(TEACHER_WEIGHTS):
         teacher = _other(plan, settings.teachers[0], root, folder / TEACHER, found, "RL321", "teacher", warm)
-    return Frozen(reference and reference.folder, teacher and teacher.folder)
+    start = recipe.settings.critic.start
+    return Frozen(reference and reference.folder, teacher and teacher.folder,
+                  start and critic_left(start, folder, root))
 
 
 def rank_spec(plan: Plan, recipe: Recipe, found: Source, others: Frozen, wanted: tuple[Role, ...]) -> RankSpec:
@@ -53,8 +58,8 @@ def rank_spec(plan: Plan, recipe: Recipe, found: Source, others: Frozen, wanted:
     sample = plan.graph.of("sample")[0]
     spec = RankSpec(
         parallel(settings.cluster, ranks), found.folder, plan.resolved["dtype"], plan.objective,
-        sampling_options(sample), optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad),
-        _critic(plan, recipe), others.reference, others.teacher, sample.options.get("align", {}))
+        sampling_options(sample), _optimizer(recipe), _critic(plan, recipe), others.critic, others.reference,
+        others.teacher, sample.options.get("align", {}))
     refuse(spec)
     return spec
 
@@ -64,6 +69,11 @@ def start_trainer(spec: RankSpec, reserved: Reserved, load: Callable[[int, Weigh
     gpus = reserved.gpus(TRAIN)
     ranks = Ranks(spec.parallel.ranks, spawner(spec, lambda number: reserved.strategy(TRAIN, number), gpus))
     return ClusterTrainer(ranks, load, spec.dtype)
+
+
+def _optimizer(recipe: Recipe) -> OptimizerSpec | None:
+    optim = recipe.settings.optim
+    return optimizer_spec(optim.optimizer, optim.clip_grad) if optim.optimizer.trains() else None
 
 
 def _critic(plan: Plan, recipe: Recipe) -> tuple[OptimizerSpec, int] | None:

@@ -55,17 +55,17 @@ def unreadable(where: Path | str, reason: str) -> RecipeError:
         fix="Use a complete folder as written by save_pretrained: config.json, *.safetensors, tokenizer.json.")])
 
 
-def reader(folder: Path) -> Read:
+def reader(folder: Path, files: str = "*.safetensors") -> Read:
     """Tensors of the folder's safetensors by name. RecipeError RL407 where there are none."""
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
         raise missing_extra("safetensors") from None
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        raise unreadable(folder, "it has no *.safetensors file")
+    found = sorted(folder.glob(files))
+    if not found:
+        raise unreadable(folder, f"it has no {files} file")
     try:
-        opened = [safe_open(file, framework="pt") for file in files]
+        opened = [safe_open(file, framework="pt") for file in found]
     except (OSError, SafetensorError) as error:
         raise unreadable(folder, f"its weights cannot be read: {error}") from None
     places = {}

@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 import torch
 from torch import Tensor
 
 from .architecture import Architecture
-from .model import ADAPTED, Policy
+from .model import ADAPTED, Trunk
 from .rotary import interleave, split_halves
 
 Read = Callable[[str], Tensor]
 """A tensor by its Hugging Face name; KeyError where there is none."""
 
+VALUE, VALUE_HEAD = "value", "value_head.weight"
+"""A critic's head [D] here, and [1, D] under this name in a file."""
 
-def adopt(policy: Policy, read: Read) -> None:
-    """Fill `policy` with the tensors of a checkpoint.
+
+def adopt(model: Trunk, read: Read) -> None:
+    """Fill a policy or a critic with the tensors of a checkpoint.
 
     KeyError names a tensor that is not there, ValueError one of the wrong shape.
     """
-    own = dict(policy.named_parameters())
+    own = dict(model.named_parameters())
     with torch.no_grad():
-        for name, sources in _sources(policy.architecture):
-            parts = [_turned(source, read(source), turn, policy.architecture) for source, turn in sources]
+        for name, sources in _sources(own, model.architecture):
+            parts = [_turned(source, read(source), turn, model.architecture) for source, turn in sources]
             if len({part.shape[1:] for part in parts}) > 1:
                 raise ValueError(f"{sources[0][0]} and what is stacked on it have different widths")
             found = torch.cat(parts)
             if found.shape != own[name].shape:
                 raise ValueError(f"{sources[0][0]} makes {tuple(found.shape)}, not {tuple(own[name].shape)}")
             own[name].copy_(found)
+        if VALUE in own:
+            own[VALUE].copy_(read(VALUE_HEAD).view(-1))
 
 
-def exported(policy: Policy) -> dict[str, Tensor]:
+def exported(model: Trunk) -> dict[str, Tensor]:
     """All tensors under their Hugging Face names, float32, low-rank additions merged; a tied head is left out, as
     save_pretrained does."""
-    a, own, result = policy.architecture, policy.state_dict(), {}
-    own |= {f"layers.{i}.{name}": layer.master(name).detach() for i, layer in enumerate(policy.layers)
+    a, own, result = model.architecture, model.state_dict(), {}
+    own |= {f"layers.{i}.{name}": layer.master(name).detach() for i, layer in enumerate(model.layers)
             for name in ADAPTED}
     rows = {"q_proj": a.heads * a.head_width, "k_proj": a.kv_heads * a.head_width,
             "v_proj": a.kv_heads * a.head_width, "gate_proj": a.mlp, "up_proj": a.mlp}
-    for name, sources in _sources(a):
+    for name, sources in _sources(own, a):
         sizes = [rows[source.split(".")[-2]] for source, _ in sources] if len(sources) > 1 else [len(own[name])]
         for (source, turn), part in zip(sources, own[name].split(sizes), strict=True):
             result[source] = (split_halves(part, a.head_width) if turn else part).clone()
+    if VALUE in own:
+        result[VALUE_HEAD] = own[VALUE].view(1, -1).clone()
     return result
 
 
@@ -54,11 +61,11 @@ def _turned(name: str, tensor: Tensor, turn: bool, a: Architecture) -> Tensor:
     return interleave(tensor, a.head_width) if turn else tensor
 
 
-def _sources(a: Architecture) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
+def _sources(own: Container[str], a: Architecture) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
     """Our name, and the Hugging Face tensors stacked in it, each with whether its head rows are re-paired."""
     yield "embed", [("model.embed_tokens.weight", False)]
     yield "norm", [("model.norm.weight", False)]
-    if not a.tied:
+    if "head" in own:  # neither a tied one nor a critic's
         yield "head", [("lm_head.weight", False)]
     for index in range(a.layers):
         ours, theirs = f"layers.{index}.", f"model.layers.{index}."

@@ -14,6 +14,8 @@ from .tokenizer import Tokenizer
 from .toy import toy_policy
 
 PACKAGED = "gguf:"
+DESCRIBING = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "chat_template*")
+"""What is read of a model folder beside its weights."""
 _DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 
 
@@ -77,10 +79,8 @@ def _downloaded(name: str) -> Path:
         from huggingface_hub.errors import HfHubHTTPError
     except ImportError:
         raise missing_extra("huggingface_hub") from None
-    wanted = ["config.json", "*.safetensors", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json",
-              "chat_template*"]
     try:
-        return Path(snapshot_download(name, allow_patterns=wanted))
+        return Path(snapshot_download(name, allow_patterns=["*.safetensors", *DESCRIBING]))
     except (HfHubHTTPError, OSError, ValueError) as error:
         raise RecipeError([Diagnostic(
             "RL407", f"The model {name!r} is neither a folder here nor could be fetched from the hub: "

@@ -1,6 +1,7 @@
 """What another stage of the same pipeline left: its final weights, its critic, the responses it collected.
 
-The stages of a pipeline's run have folders beside one another, each called by the stage's name.
+The stages of a pipeline's run have folders beside one another, each called by the stage's name. A stage that ran in
+one process left state dictionaries of its models, one that ran on a cluster their tensors under Hugging Face names.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from rldsl.compiler.plan import Plan, read_plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import STAGE
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FINISHED, PLAN, status
 from rldsl.runtime.stages_collect import COLLECTED
 
-from .engine import POLICY
+from .engine import CRITIC, POLICY
+from .hf_folder import reader
+from .hf_weights import adopt
 from .load import load_policy
-from .model import Policy
+from .model import Policy, Trunk
+
+WHOLE = {POLICY: "policy.safetensors", CRITIC: "critic.safetensors"}
+"""What a checkpoint of a cluster holds of each model, for whoever begins with it."""
 
 
 def named_policy(spec: str, plan: Plan, root: Path, folder: Path) -> tuple[Policy, Any]:
@@ -33,22 +38,32 @@ def named_policy(spec: str, plan: Plan, root: Path, folder: Path) -> tuple[Polic
     """
     if not spec.startswith(STAGE):
         return load_policy(spec, plan.resolved["dtype"], plan.seed, root=root)
-    other = read_plan(_finished(spec, folder) / PLAN)
-    policy, tokenizer = load_policy(other.recipe["settings"]["model"]["policy"], plan.resolved["dtype"], plan.seed,
-                                    root=root)
+    policy, tokenizer = load_policy(model_of(spec, folder), plan.resolved["dtype"], plan.seed, root=root)
     take_over(policy, spec, folder, POLICY)
     return policy, tokenizer
 
 
-def take_over(model: nn.Module, spec: str, folder: Path, file: str) -> None:
+def model_of(spec: str, folder: Path) -> str:
+    """The model that a stage trained, as its recipe names it."""
+    return read_plan(finished(spec, folder) / PLAN).recipe["settings"]["model"]["policy"]
+
+
+def left(spec: str, folder: Path) -> Path:
+    """The final checkpoint of a stage. RunError RL609 where the stage is not finished, or it is damaged."""
+    return checkpoints.newest(finished(spec, folder) / "checkpoints").folder
+
+
+def take_over(model: Trunk, spec: str, folder: Path, file: str) -> None:
     """Gives `model` the weights in a file of a stage's final checkpoint. RunError RL609 where they do not fit."""
-    newest = checkpoints.newest(_finished(spec, folder) / "checkpoints")
-    device = next(model.parameters()).device
+    found = left(spec, folder)
     try:
-        model.load_state_dict(torch.load(newest.folder / file, map_location=device, weights_only=True))
-    except (OSError, RuntimeError, KeyError) as error:
+        if (found / WHOLE[file]).exists():
+            adopt(model, reader(found, WHOLE[file]))
+        else:
+            model.load_state_dict(torch.load(found / file, map_location=model.device, weights_only=True))
+    except (OSError, RuntimeError, KeyError, ValueError, RecipeError) as error:
         raise RunError(Diagnostic(
-            "RL609", f"what the stage `{spec.removeprefix(STAGE)}` left cannot be taken over: {newest.folder / file}",
+            "RL609", f"what the stage `{spec.removeprefix(STAGE)}` left cannot be taken over: {found}",
             why=f"{type(error).__name__}: {error}", fix="run the pipeline again from its beginning")) from error
 
 
@@ -57,12 +72,13 @@ def with_collected(recipe: Recipe, folder: Path) -> Recipe:
     data = recipe.settings.data
     if data.train is None or not data.train.startswith(STAGE):
         return recipe
-    file = (_finished(data.train, folder) / COLLECTED).resolve()
+    file = (finished(data.train, folder) / COLLECTED).resolve()
     settings = dataclasses.replace(recipe.settings, data=dataclasses.replace(data, train=str(file)))
     return dataclasses.replace(recipe, settings=settings)
 
 
-def _finished(spec: str, folder: Path) -> Path:
+def finished(spec: str, folder: Path) -> Path:
+    """The folder of a stage that is at its end. RunError RL609 where it is not."""
     name = spec.removeprefix(STAGE)
     found = folder.resolve().parent / name
     stands = status(found)[0] if found.is_dir() else "not there"

@@ -59,7 +59,8 @@ def start(pipeline: Pipeline, folder: Path, root: Path, args: Namespace) -> int:
 
 
 def _refuse(pipeline: Pipeline) -> None:
-    """RecipeError RL406 for every stage that its backend cannot run: known before the first one begins."""
+    """RecipeError RL406 for every stage that its backend cannot run: known before the first one begins, and told with
+    the stage's name."""
     from rldsl.backends.choose import refuse
 
     found = []
@@ -67,7 +68,8 @@ def _refuse(pipeline: Pipeline) -> None:
         try:
             refuse(stage.recipe)
         except RecipeError as error:
-            found += [replace(d, labels=d.labels or (Label(stage.span, "this stage", primary=True),))
+            place = Label(stage.span, "this stage", primary=True)
+            found += [replace(d, message=f"the stage `{stage.name}`: {d.message}", labels=d.labels or (place,))
                       for d in error.diagnostics]
     if found:
         raise RecipeError(found)
@@ -75,10 +77,12 @@ def _refuse(pipeline: Pipeline) -> None:
 
 def train(folder: Path, root: Path, args: Namespace) -> int:
     """Trains what is not finished and prints a summary; 0, or 3 where a stage failed or was interrupted."""
+    from rldsl.backends.choose import joins
     from rldsl.experiments.pipeline import run_stages, stages_of
     from rldsl.experiments.pipeline_report import rows
 
     plan = stages_of(folder)
+    some = any(joins(s.plan) for s in plan.stages)
 
     def told(number: int, stage: StagePlan, what: str) -> None:
         takes = f", {'; '.join(stage.takes)}" if stage.takes else ""
@@ -86,10 +90,13 @@ def train(folder: Path, root: Path, args: Namespace) -> int:
         print(f"stage {number}/{len(plan.stages)} {stage.name}: {stage.plan.name}{takes} {what}{done}",
               file=sys.stderr, flush=True)
 
+    def brought(stage: StagePlan, own: Path, resume: bool) -> tuple[str, Diagnostic | None]:
+        alone = some and not joins(stage.plan)  # --address is for the others
+        return _stage(stage, own, root, resume, None if alone else args.address)
+
     try:
         with interruptible():
-            ended = run_stages(
-                folder, root, lambda stage, own, resume: _stage(stage, own, root, resume, args.address), told)
+            ended = run_stages(folder, root, brought, told)
     except OSError as error:
         raise RunError(unwritable(folder, error)) from error
     found = rows(plan, folder)

@@ -156,3 +156,12 @@ def begun_anew(rank: Rank, rows: Sequence[Trajectory], first: Parcel, second: Pa
     rank.update(rows, first)
     rank.forget()
     return trained(rank, rows, [second])[0]
+
+
+def written(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> None:
+    """A checkpoint after all updates, with the models whole."""
+    for parcel in parcels:
+        rank.update(rows, parcel)
+    rank.forget()
+    rank.save(folder)
+    rank.write(folder)

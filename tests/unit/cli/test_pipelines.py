@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from rldsl.cli.main import main
+from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.journal import kept_events, read_journal
 
 RECIPES = """import std.sft_own
@@ -169,6 +172,53 @@ def test_nothing_starts_where_a_stage_lacks_something(project: Path, capsys) -> 
     out = capsys.readouterr().out
     plan = json.loads(out[out.index('{\n  "version"'):])["plans"][0]
     assert [s["name"] for s in plan["stages"]] == ["a", "b"] and Path(plan["plan"]).is_file()
+
+
+def test_a_stage_that_its_engines_cannot_run_is_named_before_anything_starts(project: Path, capsys) -> None:
+    """Also where what it takes from another stage is none of the trouble."""
+    (project / "p.rl").write_text(RECIPES + """pipeline p {
+  stage a = tiny
+  stage b = tiny { cluster { nodes: 1, tensor: 2 }, optim { lora_rank: 4 }, sampling.top_p = 0.9 } from a
+  stage c = tiny { cluster { nodes: 1 } } from b
+}
+""")
+    assert main(["run", "p.rl:p", "--out", "here"]) == 4
+    said = capsys.readouterr().err
+    assert said.count("RL406") == 1 and "the stage `b`: the cluster backend cannot run" in said
+    assert "trains a part of the policy" in said and "whole vocabulary" in said and not (project / "here").exists()
+
+
+def test_a_clash_with_the_policy_that_a_stage_takes_along_is_told_at_what_it_takes(project: Path, capsys) -> None:
+    (project / "p.rl").write_text(RECIPES + """recipe long extends tuning { sampling.max_tokens = 600 }
+pipeline p {
+  stage a = harvesting
+  stage b = long(data: a) from a
+}
+""")
+    assert main(["compile", "p.rl:p"]) == 1
+    said = capsys.readouterr().err
+    assert "RL330" in said and "stage b = long(data: a) from a" in said
+
+
+def test_an_address_that_no_stage_would_read_is_refused(project: Path, capsys) -> None:
+    (project / "p.rl").write_text(RECIPES + "pipeline p {\n stage a = tiny\n}\n")
+    assert main(["run", "p.rl:p", "--out", "here", "--address", "here:1"]) == 3
+    assert "RL208" in capsys.readouterr().err
+
+
+def test_an_address_is_for_the_stages_on_a_cluster(project: Path, capsys) -> None:
+    (project / "p.rl").write_text(RECIPES + "pipeline p {\n stage a = tiny\n"
+                                  " stage b = tiny { cluster { nodes: 1 } } from a\n}\n")
+    asked = []
+
+    def opened(plan, folder, root, observe, *, resume, address):
+        asked.append((plan.name, address))
+        raise RecipeError([Diagnostic("RL407", "no cluster here")])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "rldsl.backends.cluster.launch", SimpleNamespace(open_run=opened))
+        assert main(["run", "p.rl:p", "--out", "here", "--address", "here:1"]) == 3
+    assert asked == [("tiny", "here:1")] and "failed in the stage `b`" in capsys.readouterr().out
 
 
 def test_a_stage_before_which_nothing_is_finished_is_no_run_of_its_own(project: Path, capsys) -> None:
