@@ -40,7 +40,7 @@ WAIT = 0.02
 def execute(run: Run, stream: StreamingRollout, *, stall: float = STALL) -> None:
     """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on, RL604 where nothing
     happens for `stall` seconds, RL406 for what needs whole batches of answers."""
-    refuse(run)
+    refuse(run, stream)
     with ThreadPoolExecutor(1, "train") as trainer, ThreadPoolExecutor(1, "score") as scorer:
         loop = EventLoop(run, stream, trainer, scorer, stall)
         loop.begin()

@@ -10,14 +10,15 @@ from rldsl.diagnostics import Diagnostic
 
 from .errors import RunError
 from .executor import phases
+from .protocols import StreamingRollout
 from .run import Run
 
 DATA = ("sample", "score", "filter")
 
 
-def refuse(run: Run) -> None:
+def refuse(run: Run, stream: StreamingRollout) -> None:
     """RunError RL406 for a run whose nodes or schedule need more than an event loop over a streaming engine has."""
-    found = list(_needs(run))
+    found = list(_needs(run, stream))
     if found:
         raise RunError(Diagnostic(
             "RL406", f"responses that come one by one cannot serve this run: {'; '.join(found)}",
@@ -25,7 +26,7 @@ def refuse(run: Run) -> None:
             fix="sample and train in turn, or leave that out of the recipe"))
 
 
-def _needs(run: Run) -> Iterator[str]:
+def _needs(run: Run, stream: StreamingRollout) -> Iterator[str]:
     options = run.graph.of("sample")[0].options
     if options.get("stored"):
         yield "the responses are stored, nothing is sampled"
@@ -39,7 +40,7 @@ def _needs(run: Run) -> Iterator[str]:
     for node in run.graph.of("filter"):
         if UPDATE in grains(run.objective.keeps[node.options["index"]].expr):
             yield f"{node.options['stage']} compares the prompts of a batch"
-    if run.schedule.keeps_state():
+    if run.schedule.keeps_state() and not stream.keeps:
         yield "what is stopped is to go on from the engine's own state"
     if run.terms.versions > 1:
         yield f"{run.terms.versions} versions are to be served at once"

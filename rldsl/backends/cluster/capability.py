@@ -22,8 +22,6 @@ def lacks(recipe: Recipe) -> list[str]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
-    if recipe.schedule.choice.keeps_state():
-        found.append(f"`{recipe.schedule.choice.name}` goes on from an engine's own state after a pause")
     if recipe.placement.choice.serves() > 1:
         found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
     found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]

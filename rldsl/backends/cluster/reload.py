@@ -41,9 +41,9 @@ class WeightReceiver:
         """From now on, `routes` knows the experts of every token that is computed."""
         self.route_recorder = RouteRecorder(self.model_runner)
 
-    def routes(self, requests: list[str]) -> dict[str, np.ndarray]:
+    def routes(self, requests: list[str], kept: list[str]) -> dict[str, np.ndarray]:
         """See `RouteRecorder.take`."""
-        return self.route_recorder.take(requests)
+        return self.route_recorder.take(requests, kept)
 
     def held(self) -> dict[str, int]:
         """The sums of the weights that the model computes with. What two modules share counts once, as long as they

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Trajectory
 
+from .kept_streams import KeptStreams
 from .reload import keep_weights_readable
 from .settings import differs, require_same, stated
 from .streams import EngineSpec, Stream
@@ -57,10 +59,11 @@ class VllmEngine:
 
         if not spec.gpu:
             keep_weights_readable()
-        self.spec, self.version, self.steps = spec, 0, 0
-        self._live: dict[int, _Live] = {}
+        self.spec, self.version, self.steps, self._loads = spec, 0, 0, 0
+        self._live: dict[int, _Live] = {}  # by the name that the engine answers with
         self._engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(spec)))
         self._core = self._engine.engine_core.engine_core
+        self._kept = KeptStreams(self._core.scheduler, self._abort)
         model = self._engine.vllm_config.model_config
         head = torch.float32 if spec.wide else model.dtype
         for name, wanted in (("logprobs_mode", "processed_logprobs"), ("max_model_len", spec.context),
@@ -76,7 +79,11 @@ class VllmEngine:
         return bool(self._live)
 
     def add(self, stream: Stream) -> None:
-        """Takes a stream in. RunError RL608 where the engine does not take its settings as they are."""
+        """Takes a stream in, or up again. RunError RL608 where the engine does not take its settings as they are."""
+        if (held := self._kept.take_up(stream)) is not None:
+            name, live = held
+            self._live[name] = _Live(stream, live.inside, live.params)
+            return
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -85,56 +92,68 @@ class VllmEngine:
                         done=len(request.prefix.tokens))
         said = SamplingParams(**params, detokenize=False, output_kind=RequestOutputKind.DELTA)
         inside = self._engine.add_request(
-            str(stream.id), {"prompt_token_ids": [*request.prompt, *request.prefix.tokens]}, said)
+            str(stream.id), {"prompt_token_ids": [*request.prompt, *request.prefix.tokens],
+                             "cache_salt": str(self._loads)}, said)
         try:
             require_same(params, self._core.scheduler.requests[inside].sampling_params, "vLLM")
         except RunError:
-            self._engine.abort_request([str(stream.id)])
+            self._abort([stream.id])
             raise
         self._live[stream.id] = _Live(stream, inside, params)
 
     def step(self) -> list[tuple[int, Trajectory]]:
         """One token for every running stream; those that ended with it."""
-        ended = []
-        for output in self._engine.step():
+        ended, outputs = [], self._engine.step()
+        if not outputs:  # what is held leaves no room for anybody
+            self._kept.give_up(1)
+        for output in outputs:
             live = self._live[int(output.request_id)]
             finish = _take(live, output, self.version, self.spec.tokenizer)
             if finish is None:
                 continue
             if not output.finished:
                 self._engine.abort_request([output.request_id])
-            del self._live[live.stream.id]
+            del self._live[int(output.request_id)]
             ended.append((live, finish))
         self.steps += 1
         computed = self._computed([live for live, _ in ended])
         return [(live.stream.id, _trajectory(live, finish, self.spec.tokenizer, computed.get(live.inside)))
                 for live, finish in ended]
 
-    def _computed(self, streams: list[_Live]) -> dict[str, np.ndarray]:
+    def _computed(self, streams: list[_Live], kept: Sequence[_Live] = ()) -> dict[str, np.ndarray]:
         """{what the engine calls a stream: the experts of its computed tokens}; nothing where nobody asked."""
         if not self.spec.routes or not streams:
             return {}
-        return self._engine.collective_rpc("routes", args=([live.inside for live in streams],))[0]
+        names = [[live.inside for live in each] for each in (streams, kept)]
+        return self._engine.collective_rpc("routes", args=tuple(names))[0]
 
     def pause(self) -> list[Stream]:
-        """Stops every stream; each comes back with what it has so far as its prefix."""
-        stopped = list(self._live.values())
-        self._engine.abort_request([str(live.stream.id) for live in stopped])
-        self._live.clear()
-        computed = self._computed(stopped)
+        """Stops every stream; each comes back with what it has so far as its prefix. An engine that keeps goes on from
+        its own state where the stream is added again before the next pause."""
+        self._kept.give_up()
+        return self._stop()
+
+    def _stop(self) -> list[Stream]:
+        stopped, self._live = self._live, {}
+        kept = self._kept.hold(stopped) if self.spec.keeps else set()
+        self._abort([name for name in stopped if name not in kept])
+        computed = self._computed(list(stopped.values()), [stopped[name] for name in kept])
         return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole(computed.get(live.inside))))
-                for live in stopped]
+                for live in stopped.values()]
+
+    def _abort(self, names: Sequence[int]) -> None:
+        self._engine.abort_request([str(name) for name in names])
 
     def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
         """Replaces the weights and forgets every cached prompt; streams under way go on with them, their tokens so
         far as a prefix. The fingerprint of what is held then; None where it is not the manifest's, or a cached prompt
-        stayed."""
+        stayed. Beside kept streams prompts stay, and nobody finds them: what is cached is looked up by load."""
         if manifest.dtype != self.spec.dtype:
             raise differs("dtype", self.spec.dtype, manifest.dtype, "vLLM")
-        held = self.pause()
+        held = self._stop()
         found = self._engine.collective_rpc("receive", args=(manifest, flat))
-        forgotten = self._engine.reset_prefix_cache()
-        self.version = version
+        forgotten = len(self._kept) > 0 or self._engine.reset_prefix_cache()
+        self.version, self._loads = version, self._loads + 1
         self._engine.set_weight_version(str(version))
         for stream in held:
             self.add(stream)
@@ -150,6 +169,8 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
         "tensor_parallel_size": spec.parallel, "worker_extension_cls": RECEIVER,
         "hf_overrides": {"head_dtype": "float32"} if spec.wide else {},
     }
+    if spec.keeps:
+        common["async_scheduling"] = False  # a stream that stands still must have no token on its way
     if spec.gpu:
         return common
     # a prompt cut in two would have its random numbers drawn twice, and on a CPU vLLM cannot take the first back

@@ -43,6 +43,12 @@ class Rollouts:
         self._waiting: list[Stream] = []
         self._finished: list[tuple[int, Trajectory]] = []
         self._weights: Weights | None = None
+        self._kept: dict[tuple[int, int, int], EngineProcess] = {}
+
+    @property
+    def keeps(self) -> bool:
+        """See StreamingRollout."""
+        return self.spec.keeps
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
                greedy: bool = False) -> list[Trajectory]:
@@ -70,6 +76,7 @@ class Rollouts:
     def pause(self) -> list[Request]:
         """See StreamingRollout. What an engine that dies meanwhile was busy with comes back as it was given."""
         stopped, self._waiting = self._waiting, []
+        self._kept.clear()
         for engine in self._engines:
             if not engine.under_way:
                 continue
@@ -80,6 +87,7 @@ class Rollouts:
                 if engine.polled is not None:
                     self._accept(engine, engine.report(self.deadline))
                 stopped += held
+                self._kept |= {s.place: engine for s in held if self.keeps and s.request.prefix.tokens}
             except Gone as error:
                 stopped += engine.under_way.values()
                 self._replace(engine, error)
@@ -114,8 +122,21 @@ class Rollouts:
         _require_room(requests, options, self.spec.context)
         streams = [[Stream(next(self._ids), replace(r, siblings=1, first=r.first + i), options, batch, greedy)
                     for i in range(r.siblings)] for r in requests]
-        self._share(streams)
+        self._share([rest for siblings in streams if (rest := self._returned(siblings))])
         return [s.id for siblings in streams for s in siblings]
+
+    def _returned(self, streams: Sequence[Stream]) -> list[Stream]:
+        """Gives streams back to the engines that keep their state; the others."""
+        left, given = [], {}
+        for stream in streams:
+            engine = self._kept.pop(stream.place, None)
+            if engine is None or not any(engine is e for e in self._engines):
+                left.append(stream)
+            else:
+                given.setdefault(engine.index, []).append(stream)
+        for index, own in given.items():
+            self._engines[index].give(own)
+        return left
 
     def _share(self, groups: Iterable[Sequence[Stream]]) -> None:
         """Gives each group to the engine with the fewest streams, in pieces of a fair share at most: siblings that

@@ -25,10 +25,12 @@ class RouteRecorder:
             gate.register_forward_hook(self._heard)
         runner.execute_model = self._told_apart(runner.execute_model)
 
-    def take(self, requests: Sequence[str]) -> dict[str, np.ndarray]:
-        """The experts [computed tokens, layers, k] of requests, which are then forgotten."""
+    def take(self, requests: Sequence[str], kept: Sequence[str] = ()) -> dict[str, np.ndarray]:
+        """The experts [computed tokens, layers, k] of requests, which are then forgotten; not those that are `kept`."""
         none = np.zeros((0, len(self._layers), self._active), np.int16)
-        return {r: self._rows.pop(r, none) for r in requests}
+        found = {r: self._rows.get(r, none) for r in requests}
+        self._rows = {r: rows for r, rows in self._rows.items() if r not in found or r in kept}
+        return found
 
     def _heard(self, gate: Any, inputs: Any, out: Any) -> None:
         self._step.append(out[0].detach().float().topk(self._active, dim=-1).indices.to(torch.int16).cpu())

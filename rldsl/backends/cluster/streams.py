@@ -15,7 +15,8 @@ class EngineSpec:
     """What an engine is built from. `folder` is a Hugging Face model folder; `tokenizer` has `eos` and `decode`;
     `vocabulary` counts token ids; prompt and response together have at most `context` tokens. `parallel` devices hold
     one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only. With
-    `routes` every response comes with the experts of its tokens; a `wide` head multiplies in float32."""
+    `routes` every response comes with the experts of its tokens; a `wide` head multiplies in float32; one that `keeps`
+    goes on with a stopped stream from the keys and values that it has of it."""
 
     folder: str
     tokenizer: Any
@@ -28,6 +29,7 @@ class EngineSpec:
     cache_bytes: int = 1 << 28
     routes: bool = False
     wide: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Stream:
     options: SamplingOptions
     batch: int
     greedy: bool = False
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """(batch, group, sibling): the same after a pause."""
+        return self.batch, self.request.group, self.request.first
 
     def seed(self, of_run: int) -> int:
         """Where this stream's random numbers begin: the same wherever and beside whatever it is sampled."""

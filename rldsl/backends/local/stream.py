@@ -37,6 +37,8 @@ class LocalStream:
     is raised by the next `poll`.
     """
 
+    keeps = False
+
     def __init__(self, policy: Policy, seed: int, piece: int = 8):
         self.policy, self.seed, self.piece, self.version = policy, seed, piece, 0
         self._flight: list[_Asked] = []

@@ -25,19 +25,20 @@ STEPS = 10
 """Of the engine, before its weights change."""
 
 
-def chosen(model, row: Trajectory) -> torch.Tensor:
-    """transformers' experts for every computed token, sorted: [tokens, layers, k]."""
-    ids = torch.tensor([[*row.prompt, *row.tokens[:-1]]])
+def chosen(model, row: Trajectory, first: int = 0, past=None) -> tuple[torch.Tensor, object]:
+    """transformers' experts for the computed tokens from `first` on, sorted: [tokens, layers, k]; its keys and values.
+    """
+    ids = torch.tensor([[*row.prompt, *row.tokens[:-1]]])[:, first:]
     with torch.no_grad():
-        found = model(ids, output_router_logits=True).router_logits
-    return torch.stack([layer.topk(2, -1).indices.sort(-1).values for layer in found], 1)
+        out = model(ids, past_key_values=past, use_cache=True, output_router_logits=True)
+    return torch.stack([layer.topk(2, -1).indices.sort(-1).values for layer in out.router_logits], 1), \
+        out.past_key_values
 
 
-def main(folder: str) -> None:
-    old, new = models.build("moe", 1), models.build("moe", 2)
-    models.save(old, Path(folder))
+def sampled(folder: str, new, *, keeps: bool) -> list[Trajectory]:
+    """Streams whose weights change under way."""
     engine = VllmEngine(EngineSpec(folder, models.Letters(), models.VOCABULARY, "float32", models.CONTEXT, 5,
-                                   cache_bytes=1 << 26, routes=True))
+                                   cache_bytes=1 << 26, routes=True, keeps=keeps))
     for i in range(6):
         engine.add(Stream(i, Request(i, 0, tuple(range(20, 30 + i)), 1, first=i), OPTIONS, batch=0))
     rows = []
@@ -45,16 +46,33 @@ def main(folder: str) -> None:
         rows += [t for _, t in engine.step()]
         if engine.steps == STEPS:
             engine.load(1, *pack(models.weights(new), "float32"))
+    return rows
+
+
+def compared(old, new, rows: list[Trajectory], *, keeps: bool) -> dict:
     before = after = whole = other = True
     for row in rows:
         cut = len(row.prompt) + row.versions.count(0) - 1
         found = torch.tensor(row.routes).sort(-1).values
+        earlier, past = chosen(old, row)
+        if keeps:
+            past.crop(cut)
+            later = chosen(new, row, cut, past)[0] if cut < len(found) else found[cut:]
+        else:
+            later = chosen(new, row)[0][cut:]
         whole &= len(found) == len(row.prompt) + len(row.tokens) - 1
-        before &= torch.equal(found[:cut], chosen(old, row)[:cut])
-        after &= torch.equal(found[cut:], chosen(new, row)[cut:])
-        other &= torch.equal(found, chosen(new, row))
-    print(json.dumps({"rows": len(rows), "versions": sorted({v for r in rows for v in r.versions}), "whole": whole,
-                      "before": before, "after": after, "other": other}))
+        before &= torch.equal(found[:cut], earlier[:cut])
+        after &= torch.equal(found[cut:], later)
+        other &= torch.equal(found, chosen(new, row)[0])
+    return {"rows": len(rows), "versions": sorted({v for r in rows for v in r.versions}), "whole": whole,
+            "before": before, "after": after, "other": other}
+
+
+def main(folder: str) -> None:
+    old, new = models.build("moe", 1), models.build("moe", 2)
+    models.save(old, Path(folder))
+    print(json.dumps({name: compared(old, new, sampled(folder, new, keeps=keeps), keeps=keeps)
+                      for name, keeps in (("reprefill", False), ("keep_state", True))}))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cluster.engine_process import told
 
 
-def test_experts_are_recorded_and_spliced_over_weight_versions(tmp_path):
-    found = told("tests.cluster.rollout.routed", str(tmp_path / "model"))
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    return told("tests.cluster.rollout.routed", str(tmp_path_factory.mktemp("model") / "model"))
+
+
+@pytest.mark.parametrize("resume", ["reprefill", "keep_state"])
+def test_experts_are_recorded_and_spliced_over_weight_versions(seen, resume):
+    """Also where the later tokens are computed over keys and values of the old weights."""
+    found = seen[resume]
     assert found["rows"] == 6 and found["versions"] == [0, 1]
     assert found["whole"] and found["before"] and found["after"]
     assert not found["other"], "the two versions must route differently for this to say anything"

@@ -20,6 +20,7 @@ class FakeStream:
 
     answer: Answer
     version: int = -1
+    keeps: bool = False
     flight: list[Request] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
     most: int = 0

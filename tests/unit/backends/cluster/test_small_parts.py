@@ -127,8 +127,10 @@ def test_the_cluster_block_chooses_the_backend(tmp_path):
 
 def test_what_the_engines_lack_is_named(tmp_path):
     assert lacks(recipe(tmp_path, "nodes: 1")) == []
-    other = recipe(tmp_path, "nodes: 1", "partial(0.5, resume: keep_state) on disaggregated(rollout: 1, train: 1)")
-    assert len(lacks(other)) == 1 and "own state" in lacks(other)[0]
+    kept = recipe(tmp_path, "nodes: 1", "partial(0.5, resume: keep_state) on disaggregated(rollout: 1, train: 1)")
+    assert lacks(kept) == []
+    other = recipe(tmp_path, "nodes: 1, context: 2", "stream(1) on disaggregated(rollout: 1, train: 2, versions: 2)")
+    assert [told.partition(" ")[2][:14] for told in lacks(other)] == ["serves several", "2 needs attent"]
 
 
 def test_errors_travel_with_what_they_say():
