@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -34,13 +35,15 @@ from rldsl.runtime.health import watching
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.ledger import Ledger
 from rldsl.runtime.run import Observe, Progress, Run
-from rldsl.runtime.stages_after import untrained
+from rldsl.runtime.stages_after import keep, untrained
 from rldsl.runtime.usage import Usage
 
 from .capability import refuse
 from .engine_process import spawner
+from .layout_change import FOLDER, other_layout, rewritten
+from .megatron_layout import Parallel
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import ROLLOUT, Role, reserve, roles
+from .placement import ROLLOUT, TRAIN, Role, reserve, roles
 from .rank import RankSpec
 from .ray_session import ray_session
 from .rollouts import Rollouts
@@ -80,7 +83,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         run.journal = opened.enter_context(Journal(folder))
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
         observe("doing", {"node": "start the cluster", "batch": 0})
-        opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
+        before = other_layout(kept, spec)
+        processes = sum(role.count for role in wanted)
+        opened.enter_context(ray_session(address, max(processes, before.ranks if before else 0)))
+        kept = _brought_over(run, kept, spec, before, wanted) if before else kept
         _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
         if kept is None:
             if settings.warm_start:
@@ -88,9 +94,22 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             run.fingerprint = run.trainer.deliver(0)
         if resume:
             restore(run, run.trainer, kept)
+            if before:
+                keep(run)  # ranks that die go on in their own layout
+                shutil.rmtree(kept.folder)
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
         yield run
+
+
+def _brought_over(run: Run, kept: checkpoints.Checkpoint, spec: RankSpec, before: Parallel,
+                  wanted: tuple[Role, ...]) -> checkpoints.Checkpoint:
+    """The checkpoint of another layout, as this one can read it."""
+    run.observe("doing", {"node": "change the layout", "batch": 0})
+    gpus = next(role.gpus for role in wanted if role.name == TRAIN)
+    found = rewritten(kept, spec, before, gpus, run.folder / FOLDER)
+    run.record("layout", step=kept.step, before=asdict(before), now=asdict(spec.parallel))
+    return found
 
 
 def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:

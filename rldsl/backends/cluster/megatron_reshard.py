@@ -31,6 +31,11 @@ def save_whole(folder: Path, trained: Mapping[str, Stepper]) -> None:
     dist.barrier()
 
 
+def is_whole(folder: Path) -> bool:
+    """Whether a checkpoint has this form."""
+    return any(place.is_dir() for place in folder.glob("*"))
+
+
 @torch.no_grad()
 def load_whole(folder: Path, trained: Mapping[str, Stepper]) -> None:
     """Restores what any layout has saved. RunError RL609 on all ranks where a model is not there or has another

@@ -181,11 +181,15 @@ class Rank:
                     save_file({name: t.clone() for name, t in found.items()}, folder / WHOLE[file], {"format": "pt"})
 
     def load(self, folder: Path) -> None:
-        """Restores what `save` wrote; RunError RL609 on every rank where it does not fit."""
+        """Restores what `save` or `save_whole` wrote; RunError RL609 on every rank where it does not fit."""
         from .megatron_checkpoint import load
+        from .megatron_reshard import is_whole, load_whole
 
         with megatron_cpu.devices():
-            load(folder, self.trained(), self.spec.parallel, self.number)
+            if is_whole(folder):
+                load_whole(folder, self.trained())
+            else:
+                load(folder, self.trained(), self.spec.parallel, self.number)
 
     def save_whole(self, folder: Path) -> None:
         """Writes the checkpoint in the form that another layout can read."""
@@ -193,13 +197,6 @@ class Rank:
 
         with megatron_cpu.devices():
             save_whole(folder, self.trained())
-
-    def load_whole(self, folder: Path) -> None:
-        """Restores what `save_whole` wrote, in whichever layout; RunError RL609 on every rank where it does not fit."""
-        from .megatron_reshard import load_whole
-
-        with megatron_cpu.devices():
-            load_whole(folder, self.trained())
 
     def trained(self) -> dict[str, Any]:
         """The steppers of the models that are trained, by name."""

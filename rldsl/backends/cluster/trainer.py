@@ -102,16 +102,6 @@ class ClusterTrainer:
         self.deliver(version)
         self.version = version
 
-    def save_whole(self, folder: Path) -> None:
-        """Writes weights and optimizer states so that a trainer of another layout can go on from them."""
-        self.group.call("save_whole", folder)
-
-    def load_whole(self, folder: Path, version: int) -> None:
-        """Restores what `save_whole` wrote, in whichever layout."""
-        self.group.call("load_whole", folder)
-        self.deliver(version)
-        self.version = version
-
     def restart(self, folder: Path, version: int) -> None:
         """All ranks anew, from a checkpoint: after one of them has died."""
         self.group.start()

@@ -145,12 +145,6 @@ def saved_whole(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: S
     return trained(rank, rows, parcels[half:])[0]
 
 
-def resumed_whole(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Sequence[Parcel]) -> Any:
-    """As `resumed`, from that form."""
-    rank.load_whole(folder)
-    return trained(rank, rows, parcels[len(parcels) // 2:])[0]
-
-
 def begun_anew(rank: Rank, rows: Sequence[Trajectory], first: Parcel, second: Parcel) -> Any:
     """The weights after two updates with all moments forgotten between them."""
     rank.update(rows, first)
