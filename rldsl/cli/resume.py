@@ -67,7 +67,6 @@ def _refuse(args: argparse.Namespace) -> None:
     from rldsl.runtime.errors import RunError
 
     if args.sets:
-        raise RunError(Diagnostic("RL609", f"{args.folder} is a pipeline, and --set changes one run",
-                                  why="each stage has a layout of its own",
-                                  fix=f"resume the stage by itself, `rldsl resume {args.folder / 'STAGE'} --set …`, then "
-                                      "the pipeline"))
+        raise RunError(Diagnostic(
+            "RL609", f"{args.folder} is a pipeline, and --set changes one run", why="each stage has a layout of its own",
+            fix=f"resume the stage alone, `rldsl resume {args.folder / 'STAGE'} --set …`, and then the pipeline"))

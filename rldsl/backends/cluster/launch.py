@@ -86,7 +86,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         before = other_layout(kept, spec)
         processes = sum(role.count for role in wanted)
         opened.enter_context(ray_session(address, max(processes, before.ranks if before else 0)))
-        kept = _brought_over(run, kept, spec, before, wanted) if before else kept
+        kept = _brought_over(run, kept, spec, before, wanted)
         _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
         if kept is None:
             if settings.warm_start:
@@ -94,22 +94,29 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
             run.fingerprint = run.trainer.deliver(0)
         if resume:
             restore(run, run.trainer, kept)
-            if before:
-                keep(run)  # ranks that die go on in their own layout
-                shutil.rmtree(kept.folder)
+            _settle(run, kept, before)
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
         yield run
 
 
-def _brought_over(run: Run, kept: checkpoints.Checkpoint, spec: RankSpec, before: Parallel,
-                  wanted: tuple[Role, ...]) -> checkpoints.Checkpoint:
-    """The checkpoint of another layout, as this one can read it."""
+def _brought_over(run: Run, kept: checkpoints.Checkpoint | None, spec: RankSpec, before: Parallel | None,
+                  wanted: tuple[Role, ...]) -> checkpoints.Checkpoint | None:
+    """The checkpoint as the run's layout can read it, where it is of another one."""
+    if before is None:
+        return kept
     run.observe("doing", {"node": "change the layout", "batch": 0})
     gpus = next(role.gpus for role in wanted if role.name == TRAIN)
     found = rewritten(kept, spec, before, gpus, run.folder / FOLDER)
     run.record("layout", step=kept.step, before=asdict(before), now=asdict(spec.parallel))
     return found
+
+
+def _settle(run: Run, kept: checkpoints.Checkpoint | None, before: Parallel | None) -> None:
+    """Keeps what was brought over as a checkpoint of the run's own layout: ranks that die go on from it."""
+    if before is not None:
+        keep(run)
+        shutil.rmtree(kept.folder)
 
 
 def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[[RunError], bool]:
