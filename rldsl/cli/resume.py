@@ -68,5 +68,6 @@ def _refuse(args: argparse.Namespace) -> None:
 
     if args.sets:
         raise RunError(Diagnostic(
-            "RL609", f"{args.folder} is a pipeline, and --set changes one run", why="each stage has a layout of its own",
+            "RL609", f"{args.folder} is a pipeline, and --set changes one run",
+            why="each stage has a layout of its own",
             fix=f"resume the stage alone, `rldsl resume {args.folder / 'STAGE'} --set …`, and then the pipeline"))
