@@ -7,11 +7,13 @@ one process left state dictionaries of its models, one that ran on a cluster the
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan, read_plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import STAGE
@@ -23,9 +25,10 @@ from rldsl.runtime.stages_collect import COLLECTED
 
 from .engine import CRITIC, POLICY
 from .hf_folder import reader
-from .hf_weights import adopt
+from .hf_weights import adopt, exported
 from .load import load_policy
 from .model import Policy, Trunk
+from .trained_part import Part, restrict
 
 WHOLE = {POLICY: "policy.safetensors", CRITIC: "critic.safetensors"}
 """What a checkpoint of a cluster holds of each model, for whoever begins with it."""
@@ -60,11 +63,23 @@ def take_over(model: Trunk, spec: str, folder: Path, file: str) -> None:
         if (found / WHOLE[file]).exists():
             adopt(model, reader(found, WHOLE[file]))
         else:
-            model.load_state_dict(torch.load(found / file, map_location=model.device, weights_only=True))
+            _load(model, torch.load(found / file, map_location=model.device, weights_only=True), spec, folder)
     except (OSError, RuntimeError, KeyError, ValueError, RecipeError) as error:
         raise RunError(Diagnostic(
             "RL609", f"what the stage `{spec.removeprefix(STAGE)}` left cannot be taken over: {found}",
             why=f"{type(error).__name__}: {error}", fix="run the pipeline again from its beginning")) from error
+
+
+def _load(model: Trunk, state: Mapping[str, torch.Tensor], spec: str, folder: Path) -> None:
+    """Low-rank additions that the stage trained are merged."""
+    if not any(".adapters." in name for name in state):
+        model.load_state_dict(state)
+        return
+    optim = from_canonical(read_plan(finished(spec, folder) / PLAN).recipe).settings.optim
+    twin = Policy(model.architecture, model.compute).to(model.device)
+    restrict(twin, Part(optim.layers, optim.lora_rank, optim.lora_alpha), seed=0)
+    twin.load_state_dict(state)
+    adopt(model, exported(twin).__getitem__)
 
 
 def with_collected(recipe: Recipe, folder: Path) -> Recipe:

@@ -123,6 +123,19 @@ def test_every_kind_of_stage_hands_on_what_it_left(project: Path, capsys) -> Non
     assert main(["report", "here", "--format", "markdown"]) == 0 and "| student |" in capsys.readouterr().out
 
 
+def test_low_rank_additions_are_merged_into_what_a_stage_leaves(project: Path) -> None:
+    (project / "p.rl").write_text(RECIPES + """pipeline p {
+  stage a = tiny { optim { lora_rank: 2, lora_alpha: 4 } }
+  stage b = tiny from a
+}
+""")
+    assert main(["run", "p.rl:p", "--out", "here"]) == 0
+    left, begun = weights(project / "here" / "a", 2), weights(project / "here" / "b", 0)
+    added = left["layers.0.adapters.out_b"] @ left["layers.0.adapters.out_a"] * 2
+    assert float(added.abs().max()) > 0 and torch.allclose(begun["layers.0.out"], left["layers.0.out"] + added)
+    assert torch.equal(begun["embed"], left["embed"])
+
+
 def test_a_finished_pipeline_has_nothing_to_do(project: Path, capsys) -> None:
     (project / "p.rl").write_text(RECIPES + "pipeline p {\n stage a = tiny\n stage b = tiny from a\n}\n")
     assert main(["run", "p.rl:p", "--out", "runs/here", "--seed", "3"]) == 0
