@@ -42,8 +42,9 @@ class Reader:
 def readers(recipe: Recipe) -> Iterator[Reader]:
     """The settings that not every recipe reads."""
     s = recipe.settings
-    yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
-                 "an advantage that learns a value function")
+    for settings in ("critic.", "cluster.critic"):
+        yield Reader(settings, lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
+                     "an advantage that learns a value function")
     yield Reader("evaluate.tasks", lambda: any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback)),
                  ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
@@ -58,13 +59,14 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     for name in ("schedule", "warmup_steps", "clip_grad", "updates_per_batch", "epochs"):
         yield Reader(f"optim.{name}", lambda: _trained(recipe), ("optim.optimizer",), "a policy or a critic to train")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
-    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
-                 ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for path in ("model.reference", "cluster.reference"):
+        yield Reader(path, lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
+                     ("gate", "feedback", "advantage"), "a KL to the reference policy")
     for detector in s.health.detectors:
         lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
-    for name in ("teachers", "teacher_warm_start"):
-        yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
+    for path in ("model.teachers", "model.teacher_warm_start", "cluster.teacher"):
+        yield Reader(path, lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage", "sampling"),
                      "a term that reads a teacher in `teachers`, or responses that it begins")
     for name in ("reward", "judge"):
