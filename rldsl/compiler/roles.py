@@ -25,9 +25,19 @@ class Apart:
     models: int = 1
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What each model's ranks are called."""
+        return numbered(self.role, self.models)
+
+    @property
     def devices(self) -> int:
         """GPUs, or processes where there are none."""
         return self.ranks * self.models
+
+
+def numbered(role: str, models: int) -> tuple[str, ...]:
+    """A name for each model of a role."""
+    return (role,) if models == 1 else tuple(f"{role}-{k + 1}" for k in range(models))
 
 
 def frozen(recipe: Recipe) -> dict[str, tuple[str, ...]]:

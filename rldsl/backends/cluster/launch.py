@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,6 +23,8 @@ from rldsl.backends.local.launch import (
     tracing,
 )
 from rldsl.backends.local.load import load_policy
+from rldsl.backends.local.load_teachers import teaching
+from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -40,12 +43,11 @@ from .capability import refuse
 from .engine_process import spawner
 from .model_folder import Source, Start, require_cpu_heads, source
 from .placement import ROLLOUT, Role, reserve, roles
-from .rank import RankSpec
 from .ray_session import ray_session
 from .rollouts import Rollouts
 from .streams import EngineSpec
 from .trainer import ClusterTrainer
-from .training import frozen, rank_spec, start_trainer
+from .training import frozen, rank_specs, start_trainer
 from .weights import Weights, pack
 
 RESTARTS = 3
@@ -71,16 +73,18 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)
     others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
-    spec = rank_spec(plan, recipe, found, others, wanted)
+    specs = rank_specs(plan, recipe, found, others, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
+    teachers = Teachers(others.teachers, teaching(settings, run.data) if others.teachers else None)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
         observe("doing", {"node": "start the cluster", "batch": 0})
         opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
-        _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), wanted, opened, partial(
+            start_trainer, specs, tell=run.warn, teachers=teachers))
         if kept is None:
             if settings.warm_start:
                 _without_warm_start(run, plan, recipe, root)
@@ -100,14 +104,14 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
     def recover(error: RunError) -> bool:
         nonlocal restarts
         kept = checkpoints.newest(run.checkpoints)
-        if trainer.group.actors or kept is None or restarts == RESTARTS:
+        if trainer.alive() or kept is None or restarts == RESTARTS:
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
                          why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
         rollouts.pause()
         rollouts.poll(0.0)
-        trainer.group.start()
+        trainer.start()
         restore(run, trainer, kept)
         run.fresh = False
         return True
@@ -125,7 +129,8 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
                usage=Usage(device_use))
 
 
-def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
+def _start_engines(run: Run, spec: EngineSpec, wanted: tuple[Role, ...], opened: ExitStack,
+                   start: Callable[..., ClusterTrainer]) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
     def pushed(version: int, size: int, seconds: float) -> None:
         run.record("push", version=version, bytes=size, seconds=seconds)
@@ -135,8 +140,8 @@ def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Ro
     engines = next(role.count for role in wanted if role.name == ROLLOUT)
     rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
     opened.callback(rollouts.close)
-    trainer = start_trainer(ranks, reserved, rollouts.load)
-    opened.callback(trainer.group.end)
+    trainer = start(reserved, rollouts.load)
+    opened.callback(trainer.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts
