@@ -50,10 +50,10 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     """Training, what roles with devices of their own hold, the hand-over of weights where sampling and training share
     their devices, and sampling; none where the model or the devices are not known."""
     found, rest = model_facts(recipe, shape), pooled(recipe)
-    if found is None or rest is None or recipe.settings.cluster.where == "local":
+    train = rest if rest is None else recipe.placement.choice.pools().get("train", rest)
+    if found is None or train is None or train < 1 or recipe.settings.cluster.where == "local":
         return
-    pools = recipe.placement.choice.pools()
-    train, engine = pools.get("train", rest), recipe.settings.cluster.rollout_tensor
+    engine = recipe.settings.cluster.rollout_tensor
     weights, own = HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
     beside = list(_beside(recipe, found))
     trained = {"weights, gradients, optimizer": _trained(found, recipe.settings.optim.optimizer)}

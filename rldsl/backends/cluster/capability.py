@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from rldsl.algebra.divergence import is_divergence
-from rldsl.algebra.variables import PRETRAIN, SQUARES
+from rldsl.algebra.variables import KL_EXACT, PRETRAIN, SQUARES
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
 from rldsl.compiler.canonical import canonical
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import REFERENCE, apart
 from rldsl.compiler.stages import taken
 from rldsl.diagnostics import Diagnostic, RecipeError
 
@@ -31,7 +32,7 @@ def lacks(recipe: Recipe) -> list[str]:
     found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
     found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
               for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
-    model, optim = recipe.settings.model, recipe.settings.optim
+    optim = recipe.settings.optim
     asking = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)]
     if asking:
         found.append(f"`{asking[0]}` asks a model in the trainer's process")
@@ -41,8 +42,10 @@ def lacks(recipe: Recipe) -> list[str]:
         found.append(f"it reads {compared[0]}")
     if optim.layers is not None or optim.lora_rank is not None:
         found.append("it trains a part of the policy")
-    if len(model.teachers) > 1:
-        found.append(f"it names {len(model.teachers)} teachers")
+    if any(role.role == REFERENCE for role in apart(recipe)) and any(
+            KL_EXACT.name in reads(recipe, n) for n in recipe.nodes()):
+        found.append("an exact KL compares whole distributions, and its reference has ranks of its own "
+                     "(cluster.reference), not the trainer's")
     if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
         found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found

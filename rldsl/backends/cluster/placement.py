@@ -41,7 +41,7 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
     gpu = cluster.gpus_per_node is not None
     own = cluster.tensor * cluster.pipeline * cluster.context
-    pool = (pooled(recipe) or cluster.gpus_per_node) if gpu else None
+    pool = pooled(recipe)
     sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
     training = pools.get(TRAIN, pool or own)
     each, device = cluster.rollout_tensor, 0.0 if not gpu else 0.5 if recipe.placement.choice.shared() else 1.0

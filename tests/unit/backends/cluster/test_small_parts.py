@@ -45,9 +45,9 @@ RECIPE = """recipe r {{
 """
 
 
-def recipe(folder, cluster, system="sync on disaggregated(rollout: 4, train: 2)"):
+def recipe(folder, cluster, system="sync on disaggregated(rollout: 4, train: 2)", sets=()):
     (folder / "r.rl").write_text(RECIPE.format(cluster=cluster, system=system))
-    return resolve(str(folder / "r.rl"), None)
+    return resolve(str(folder / "r.rl"), None, sets=sets)
 
 
 def test_a_sound_answer_passes():
@@ -114,6 +114,30 @@ def test_greedy_turns_truncation_off():
 ])
 def test_roles_of_a_recipe(tmp_path, cluster, system, wanted):
     assert roles(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
+
+
+ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify(exact) + 0.1 * teacher",
+         "model.teachers": '["toy:llama-1x128", "toy:llama-2x128", "toy:llama-1x128"]', "model.teaching": "mean"}
+
+
+@pytest.mark.parametrize("cluster, system, wanted", [
+    ("nodes: 1", "sync on colocated", (("rollout", 1, 0), ("train", 1, 0))),
+    ("nodes: 1, reference: 2, teacher: 1", "sync on disaggregated(rollout: 4, train: 2)",
+     (("rollout", 4, 0), ("train", 2, 0), ("reference", 2, 0), ("teacher-1", 1, 0), ("teacher-2", 1, 0))),
+    ("nodes: 2, gpus_per_node: 4, critic: 2, reference: 2", "sync on colocated",
+     (("rollout", 4, 0.5), ("train", 4, 0.5), ("reference", 2, 1.0), ("critic", 2, 1.0))),
+])
+def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
+    made = recipe(tmp_path, cluster, system, sets=[f"{k}={v}" for k, v in ROLES.items()])
+    assert roles(made) == tuple(Role(*w) for w in wanted)
+    assert lacks(made) == []
+
+
+def test_an_exact_kl_needs_its_reference_beside_the_policy(tmp_path):
+    exact = ["gate=clip(0.2) + kl(0.01, estimator: exact)"]
+    apart = lacks(recipe(tmp_path, "nodes: 1, reference: 1", sets=exact))
+    assert len(apart) == 1 and "cluster.reference" in apart[0]
+    assert lacks(recipe(tmp_path, "nodes: 1", sets=exact)) == []
 
 
 def test_the_cluster_block_chooses_the_backend(tmp_path):
