@@ -23,8 +23,6 @@ from rldsl.backends.local.launch import (
     tracing,
 )
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.load_teachers import teaching
-from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
@@ -72,11 +70,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
                    _warm(recipe, root, settings.warm_start))
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)
-    others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
-    specs = rank_specs(plan, recipe, found, others, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
-    teachers = Teachers(others.teachers, teaching(settings, run.data) if others.teachers else None)
+    others = frozen(plan, recipe, root, folder, found, run.data, _warm(recipe, root, settings.teacher_warm_start))
+    specs = rank_specs(plan, recipe, found, others, wanted)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
@@ -84,7 +81,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         observe("doing", {"node": "start the cluster", "batch": 0})
         opened.enter_context(ray_session(address, sum(role.count for role in wanted)))
         _start_engines(run, _engine_spec(plan, recipe, found, wanted), wanted, opened, partial(
-            start_trainer, specs, tell=run.warn, teachers=teachers))
+            start_trainer, specs, tell=run.warn, teachers=others.teachers))
         if kept is None:
             if settings.warm_start:
                 _without_warm_start(run, plan, recipe, root)

@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.grain import variables
 from rldsl.backends.local.distribution import truncates
+from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.backends.torch_math import TorchMath
@@ -34,7 +36,7 @@ from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares"}
-"""What terms may read of the current policy."""
+"""What terms may read of the current policy, divergences from teachers on its own ranks beside."""
 ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 """What alignment may ask of this trainer."""
 
@@ -62,8 +64,8 @@ class CriticSpec:
 class RankSpec:
     """What every rank of one role is built from: the models that the role has, and how they are shared out.
 
-    `frozen` are {name: Hugging Face folder} of models that nobody trains, asked for under these names; `align` are the
-    options of alignment.
+    `frozen` are {name: Hugging Face folder} of models that nobody trains, asked for under these names; `teachers` are
+    those of them whose whole distributions the policy's can be compared with. `align` are the options of alignment.
     """
 
     parallel: Parallel
@@ -72,6 +74,7 @@ class RankSpec:
     policy: PolicySpec | None = None
     critic: CriticSpec | None = None
     frozen: Mapping[str, Path] = field(default_factory=dict)
+    teachers: Teachers[str] | None = None
     align: Mapping[str, Any] = field(default_factory=dict)
 
     def folders(self) -> tuple[Path, ...]:
@@ -95,7 +98,8 @@ def refuse(spec: RankSpec) -> None:
     needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
     read = {v.name for e in spec.policy.objective.expressions() for v in variables(e) if v.gradient} if (
         spec.policy) else set()
-    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)]
+    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)
+              if not (is_divergence(name) and spec.teachers is not None)]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
@@ -121,6 +125,7 @@ class Rank:
         return self.place
 
     def _build(self) -> None:
+        from .megatron_beside import Beside
         from .megatron_critic import CriticTrainer
         from .megatron_hold import hold
         from .megatron_policy import PolicyTrainer
@@ -133,6 +138,8 @@ class Rank:
                                  replays="replay_routing" in spec.align)
             self.policy = PolicyTrainer(held, stepper, prepare_terms(spec.policy.objective), spec.sampling, self.math)
         self.frozen = {name: hold(folder, dtype, None, wide=wide)[0] for name, folder in spec.frozen.items()}
+        self.beside = Beside(self.frozen.get(REFERENCE), spec.teachers and Teachers(
+            tuple(self.frozen[name] for name in spec.teachers.models), spec.teachers.of))
         if spec.critic is not None:
             held, own = hold(spec.critic.folder, dtype, spec.critic.optimizer, critic=True)
             self.critic = CriticTrainer(held, own, spec.critic.steps)
@@ -142,9 +149,8 @@ class Rank:
         from .megatron_policy import measure
 
         held = self.frozen[policy] if policy in self.frozen else self.policy.held
-        reference = self.frozen[REFERENCE] if "kl_exact" in wants else None
         with megatron_cpu.devices():
-            return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, reference))
+            return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, self.beside))
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Part | None:
         """The critic's values of this shard's rows, as the column "values"."""
@@ -162,8 +168,7 @@ class Rank:
         job, tally = unpacked(parcel, rows, self.math), Tally()
         with megatron_cpu.devices():
             if job.policy and self.policy is not None:
-                reference = self.frozen[REFERENCE] if "kl_exact" in job.options.wants else None
-                tally.include(policy_step(self.policy, job, reference))
+                tally.include(policy_step(self.policy, job, self.beside))
             if job.critic and self.critic is not None:
                 tally.include(critic_step(self.critic, job))
         return tally if self.place.speaks else None

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rldsl.backends.local.launch import optimizer_spec
+from rldsl.backends.local.load_teachers import teaching
 from rldsl.backends.local.teachers import Teachers
 from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.roles import CRITIC, INITIAL, REFERENCE, TEACHER, numbered
 from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.stages_data import sampling_options
 
 from .frozen_ranks import FrozenRanks
@@ -35,23 +37,28 @@ class Frozen:
     """The models beside the trained ones, where a formula reads them: {name: its folder}, and which of them teach."""
 
     folders: Mapping[str, Path]
-    teachers: tuple[str, ...] = ()
+    teachers: Teachers[str] | None
 
 
-def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, warm: Start | None) -> Frozen:
+def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, data: Prompts,
+           warm: Start | None) -> Frozen:
     """The frozen models of a run in `folder` whose policy begins as `found`; `warm` trains a teacher before the run.
-    RecipeError RL321 or RL407 where one reads other tokens than the policy. Teachers of one name are one model."""
-    settings, folders, teaching = recipe.settings.model, {}, {}
+
+    RecipeError RL321 or RL407 where one reads other tokens than the policy, RL407 where a row of the data names no
+    teacher. Teachers of one name are one model.
+    """
+    settings, folders, teachers = recipe.settings.model, {}, None
     if plan.graph.readers(REFERENCE_WEIGHTS):
         reference = found if settings.reference == INITIAL else _other(
             plan, settings.reference, root, folder / REFERENCE, found, "RL407", "reference", None)
         folders[REFERENCE] = reference.folder
     if plan.graph.readers(TEACHER_WEIGHTS):
         models = tuple(dict.fromkeys(settings.teachers))
-        teaching = dict(zip(models, numbered(TEACHER, len(models)), strict=True))
+        named = dict(zip(models, numbered(TEACHER, len(models)), strict=True))
+        teachers = Teachers(tuple(named[spec] for spec in settings.teachers), teaching(settings, data))
         folders |= {name: _other(plan, spec, root, folder / name, found, "RL321", "teacher", warm).folder
-                    for spec, name in teaching.items()}
-    return Frozen(folders, tuple(teaching[spec] for spec in settings.teachers if spec in teaching))
+                    for spec, name in named.items()}
+    return Frozen(folders, teachers)
 
 
 def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
@@ -68,16 +75,18 @@ def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
         return spec
 
     optimizer = optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad)
-    policy = PolicySpec(found.folder, plan.objective, optimizer)
-    specs = {TRAIN: built(TRAIN, policy=policy, critic=None if CRITIC in counts else critic,
-                          frozen={n: f for n, f in others.folders.items() if n not in counts})}
+    policy, held = PolicySpec(found.folder, plan.objective, optimizer), {
+        name: folder for name, folder in others.folders.items() if name not in counts}
+    taught = others.teachers if others.teachers and held.keys() >= set(others.teachers.models) else None
+    specs = {TRAIN: built(TRAIN, policy=policy, critic=None if CRITIC in counts else critic, frozen=held,
+                          teachers=taught)}
     if critic is not None and CRITIC in counts:
         specs[CRITIC] = built(CRITIC, critic=critic)
     return specs | {n: built(n, frozen={n: f}) for n, f in others.folders.items() if n in counts}
 
 
 def start_trainer(specs: Mapping[str, RankSpec], reserved: Reserved, load: Callable[[int, Weights], str],
-                  tell: Callable[[Diagnostic], None], teachers: Teachers[str]) -> ClusterTrainer:
+                  tell: Callable[[Diagnostic], None], teachers: Teachers[str] | None) -> ClusterTrainer:
     """Starts the ranks of every role in their reserved places. `load` has the engines that sample take over a version,
     `tell` hears of ranks that died and were started again."""
     groups = {role: Ranks(TRAINER if role == TRAIN else role, spec.parallel.ranks,

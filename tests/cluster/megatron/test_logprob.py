@@ -130,4 +130,4 @@ def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
         refuse(dataclasses.replace(spec, sampling=SAMPLING, align={"weights": "fp8"}))
     compared = objective(regularisers=(Named("distance", -1.0 * Divergence("reverse_kl").variable),))
     with pytest.raises(RecipeError, match=r"RL406 .* the quantity divergence/reverse_kl"):
-        refuse(dataclasses.replace(spec, sampling=SAMPLING, objective=compared))
+        refuse(spec_of(Parallel(tensor=2), folders["llama"], "float32", compared, SAMPLING, SGD))

@@ -88,10 +88,11 @@ def embedded(folder: Path, made: Objective, optimizer: OptimizerSpec, *,
 
 def spec_of(layout: Parallel, folder: Path, dtype: str, made: Objective, sampling: SamplingOptions,
             optimizer: OptimizerSpec, *, critic: tuple[OptimizerSpec, int] | None = None,
-            reference: Path | None = None, **options) -> RankSpec:
+            reference: Path | None = None, frozen: dict[str, Path] | None = None, **options) -> RankSpec:
     """Ranks that train the policy of a folder, with a critic that is (its optimizer, its steps) beside."""
+    frozen = (frozen or {}) | ({REFERENCE: reference} if reference else {})
     return RankSpec(layout, dtype, sampling, PolicySpec(folder, made, optimizer),
-                    critic and CriticSpec(folder, *critic), {REFERENCE: reference} if reference else {}, **options)
+                    critic and CriticSpec(folder, *critic), frozen, **options)
 
 
 def load(folder: Path) -> Policy:

@@ -133,11 +133,24 @@ def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
     assert lacks(made) == []
 
 
-def test_an_exact_kl_needs_its_reference_beside_the_policy(tmp_path):
-    exact = ["gate=clip(0.2) + kl(0.01, estimator: exact)"]
-    apart = lacks(recipe(tmp_path, "nodes: 1, reference: 1", sets=exact))
-    assert len(apart) == 1 and "cluster.reference" in apart[0]
-    assert lacks(recipe(tmp_path, "nodes: 1", sets=exact)) == []
+DISTILLED = ("advantage=none", "ratio=none", 'model.teachers=["toy:llama-1x128", "toy:llama-3x128"]',
+             "model.teaching=mean")
+
+
+@pytest.mark.parametrize("role, sets", [
+    ("reference", ("gate=clip(0.2) + kl(0.01, estimator: exact)",)),
+    ("teacher", (*DISTILLED, "gate=distill(reverse_kl)")),
+    ("teacher", (*DISTILLED, "gate=distill(jsd, over: top_k(4))")),
+])
+def test_whole_distributions_are_compared_on_the_same_ranks_only(tmp_path, role, sets):
+    apart = lacks(recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1")))
+    assert len(apart) == 1 and f"cluster.{role}" in apart[0]
+    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
+
+
+def test_a_sampled_token_is_compared_wherever_the_teacher_is(tmp_path):
+    sets = (*DISTILLED, "gate=distill(reverse_kl, over: sampled)", "cluster.teacher=1")
+    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
 
 
 def test_the_cluster_block_chooses_the_backend(tmp_path):
