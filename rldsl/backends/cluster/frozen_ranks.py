@@ -36,8 +36,12 @@ class FrozenRanks:
                 try:
                     return wait()
                 except RunError as error:
-                    self._start_again(error)
-                    wait = self.ranks.begin(method, *arguments)
+                    self._note(error)
+                wait = again
+
+        def again() -> list[Any]:
+            start([self.ranks])
+            return self.ranks.call(method, *arguments)
 
         return answers
 
@@ -45,11 +49,10 @@ class FrozenRanks:
         """See `Ranks.end`."""
         self.ranks.end()
 
-    def _start_again(self, error: RunError) -> None:
-        """Starts ranks anew that have ended; the error where they live, or have died too often."""
+    def _note(self, error: RunError) -> None:
+        """Counts and tells that the ranks have ended; the error where they live, or have died too often."""
         if self.ranks.actors or self._deaths == DEATHS:
             raise error
         self._deaths += 1
         self._tell(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
                            why=f"the {self.ranks.name}'s ranks start again from its folder, and are asked again"))
-        start([self.ranks])
