@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -40,7 +41,7 @@ from rldsl.runtime.usage import Usage
 
 from .capability import refuse
 from .engine_process import spawner
-from .layout_change import FOLDER, other_layout, rewritten
+from .layout_change import FOLDER, changed, rewritten, trained
 from .megatron_layout import Parallel
 from .model_folder import Source, Start, require_cpu_heads, source
 from .placement import ROLLOUT, TRAIN, Role, reserve, roles
@@ -50,7 +51,7 @@ from .rollouts import Rollouts
 from .stage_folder import MODEL
 from .streams import EngineSpec
 from .trainer import ClusterTrainer
-from .training import frozen, rank_spec, start_trainer
+from .training import frozen, rank_specs, start_trainer
 from .weights import Weights, pack
 
 RESTARTS = 3
@@ -74,20 +75,20 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
                    _warm(recipe, root, settings.warm_start))
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)
-    others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
-    spec = rank_spec(plan, recipe, found, others, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
+    others = frozen(plan, recipe, root, folder, found, run.data, _warm(recipe, root, settings.teacher_warm_start))
+    specs = rank_specs(plan, recipe, found, others, wanted)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
         observe("doing", {"node": "start the cluster", "batch": 0})
-        before = other_layout(kept, spec)
-        processes = sum(role.count for role in wanted)
-        opened.enter_context(ray_session(address, max(processes, before.ranks if before else 0)))
-        kept = _brought_over(run, kept, spec, before, wanted)
-        _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, wanted, opened)
+        before = changed(kept, specs)
+        opened.enter_context(ray_session(address, _processes(wanted, before)))
+        kept = _brought_over(run, kept, specs, before, wanted)
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), wanted, opened, partial(
+            start_trainer, specs, tell=run.warn, teachers=others.teachers))
         if kept is None:
             if settings.warm_start:
                 _without_warm_start(run, plan, recipe, root)
@@ -100,21 +101,27 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         yield run
 
 
-def _brought_over(run: Run, kept: checkpoints.Checkpoint | None, spec: RankSpec, before: Parallel | None,
-                  wanted: tuple[Role, ...]) -> checkpoints.Checkpoint | None:
+def _processes(wanted: tuple[Role, ...], before: Mapping[str, Parallel]) -> int:
+    """The most that run at a time."""
+    return max(sum(role.count for role in wanted), *(layout.ranks for layout in before.values()), 0)
+
+
+def _brought_over(run: Run, kept: checkpoints.Checkpoint | None, specs: Mapping[str, RankSpec],
+                  before: Mapping[str, Parallel], wanted: tuple[Role, ...]) -> checkpoints.Checkpoint | None:
     """The checkpoint as the run's layout can read it, where it is of another one."""
-    if before is None:
+    if not before:
         return kept
     run.observe("doing", {"node": "change the layout", "batch": 0})
     gpus = next(role.gpus for role in wanted if role.name == TRAIN)
-    found = rewritten(kept, spec, before, gpus, run.folder / FOLDER)
-    run.record("layout", step=kept.step, before=asdict(before), now=asdict(spec.parallel))
+    found = rewritten(kept, specs, before, gpus, run.folder / FOLDER)
+    now = {name: asdict(spec.parallel) for name, spec in trained(specs)}
+    run.record("layout", step=kept.step, before={name: asdict(p) for name, p in before.items()}, now=now)
     return found
 
 
-def _settle(run: Run, kept: checkpoints.Checkpoint | None, before: Parallel | None) -> None:
+def _settle(run: Run, kept: checkpoints.Checkpoint | None, before: Mapping[str, Parallel]) -> None:
     """Keeps what was brought over as a checkpoint of the run's own layout: ranks that die go on from it."""
-    if before is not None:
+    if before:
         keep(run)
         shutil.rmtree(kept.folder)
 
@@ -127,14 +134,14 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
     def recover(error: RunError) -> bool:
         nonlocal restarts
         kept = checkpoints.newest(run.checkpoints)
-        if trainer.group.actors or kept is None or restarts == RESTARTS:
+        if trainer.alive() or kept is None or restarts == RESTARTS:
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
                          why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
         rollouts.pause()
         rollouts.poll(0.0)
-        trainer.group.start()
+        trainer.start()
         restore(run, trainer, kept)
         run.fresh = False
         return True
@@ -152,7 +159,8 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
                usage=Usage(device_use))
 
 
-def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Role, ...], opened: ExitStack) -> None:
+def _start_engines(run: Run, spec: EngineSpec, wanted: tuple[Role, ...], opened: ExitStack,
+                   start: Callable[..., ClusterTrainer]) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
     def pushed(version: int, size: int, seconds: float) -> None:
         run.record("push", version=version, bytes=size, seconds=seconds)
@@ -162,8 +170,8 @@ def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, wanted: tuple[Ro
     engines = next(role.count for role in wanted if role.name == ROLLOUT)
     rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
     opened.callback(rollouts.close)
-    trainer = start_trainer(ranks, reserved, rollouts.load)
-    opened.callback(trainer.group.end)
+    trainer = start(reserved, rollouts.load)
+    opened.callback(trainer.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts

@@ -15,6 +15,8 @@ from pathlib import Path
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 
+FAILURES = (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError)
+"""What Ray raises where it does not start; of its processes that come up too slowly it says so by a bare Exception."""
 OBJECT_STORE = 1 << 30
 """Bytes of a local object store: several copies of a small model's weights."""
 ANSWER_SECONDS = 5.0
@@ -69,7 +71,9 @@ def _start(processes: int, quiet: dict) -> None:
     try:
         ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                  object_store_memory=OBJECT_STORE, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+    except Exception as error:
+        if type(error) is not Exception and not isinstance(error, FAILURES):
+            raise
         raise RunError(Diagnostic(
             "RL606", "Ray does not start on this machine", why=str(error).strip().splitlines()[0],
             fix="where the machine is busy or short of memory, try again when it is not; "

@@ -29,7 +29,8 @@ def test_a_killed_run_goes_on_in_another_layout(tmp_path):
     before = load_file(newest / "policy.safetensors")
     resumed = runs.Process(tmp_path, "resume", str(run), "--set", "cluster.tensor=1")
     after = kinds_since_layout(resumed, run, "checkpoint")
-    layouts = [(after[0].data[when]["tensor"], after[0].data[when]["data"]) for when in ("before", "now")]
+    layouts = [(after[0].data[when]["policy"]["tensor"], after[0].data[when]["policy"]["data"])
+               for when in ("before", "now")]
     assert layouts == [(2, 1), (1, 2)]
     again = load_file(newest / "policy.safetensors")
     assert all(torch.equal(before[name], again[name]) for name in before)
