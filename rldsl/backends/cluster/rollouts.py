@@ -126,16 +126,13 @@ class Rollouts:
         return [s.id for siblings in streams for s in siblings]
 
     def _returned(self, streams: Sequence[Stream]) -> list[Stream]:
-        """Gives streams back to the engines that keep their state; the others."""
-        left, given = [], {}
-        for stream in streams:
-            engine = self._kept.pop(stream.place, None)
-            if engine is None or not any(engine is e for e in self._engines):
-                left.append(stream)
-            else:
-                given.setdefault(engine.index, []).append(stream)
-        for index, own in given.items():
-            self._engines[index].give(own)
+        """Gives streams back to the engines that keep their state; the others, where an engine died with it too."""
+        keeper, left = {s.id: self._kept.pop(s.place, None) for s in streams}, list(streams)
+        for engine in self._engines:
+            own = [s for s in streams if keeper[s.id] is engine]
+            if own:
+                engine.give(own)
+                left = [s for s in left if keeper[s.id] is not engine]
         return left
 
     def _share(self, groups: Iterable[Sequence[Stream]]) -> None:

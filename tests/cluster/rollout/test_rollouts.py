@@ -30,7 +30,7 @@ OLD, NEW = models.build("llama", 1), models.build("llama", 2)
 def spec(tmp_path_factory):
     folder = models.save(OLD, tmp_path_factory.mktemp("model") / "model")
     return EngineSpec(str(folder), models.Letters(), models.VOCABULARY, "float32", models.CONTEXT, 5,
-                      cache_bytes=1 << 26)
+                      cache_bytes=1 << 26, keeps=True)
 
 
 @pytest.fixture(scope="module")
@@ -184,10 +184,35 @@ def test_an_engine_that_dies_during_a_push_comes_back_with_the_new_weights(pair)
     assert gap(NEW, found) < 1e-4 and {v for t in found for v in t.versions} == {3}
 
 
+def test_kept_state_is_taken_up_where_it_is_and_dies_with_its_engine(pair):
+    rollouts, _ = pair
+    rollouts.start(requests(4), LONG, batch=10)
+    done = rollouts.poll(0.2)
+    held = rollouts.pause()
+    done += rollouts.poll(0.0)
+    keeper = {place[1:]: engine.index for place, engine in rollouts._kept.items()}
+    assert len(keeper) == len(held) and set(keeper.values()) == {0, 1}
+    os.kill(pids(rollouts)[0], signal.SIGKILL)
+    rollouts.load(4, published(OLD))
+    rollouts.start(held, LONG, batch=10)
+    while len(done) < 16:
+        done += rollouts.poll(10.0)
+    again = [t for t in done if list(t.versions).count(4) > 20]
+    kept, lost = ([t for t in again if keeper[t.group, t.sibling] == index] for index in (1, 0))
+    assert min(later(OLD, [t]) for t in kept) > 0.5, "over keys and values of the weights before"
+    assert later(OLD, lost) < 1e-4, "computed again"
+
+
+def later(model, rows):
+    """The gap over tokens of version 4."""
+    new = torch.tensor([v == 4 for r in rows for v in r.versions])
+    return float((models.logps(model, rows) - torch.tensor([x for r in rows for x in r.logps]))[new].abs().max())
+
+
 def test_an_engine_that_never_takes_its_weights_is_an_error_after_the_deadline(pair):
     rollouts, _ = pair
     misbehave(rollouts, "sleep")
     rollouts.deadline = 2.0
     with pytest.raises(RunError, match="RL604") as caught:
-        rollouts.load(4, published(OLD))
-    assert "version 4 was sent" in str(caught.value)
+        rollouts.load(5, published(NEW))
+    assert "version 5 was sent" in str(caught.value)
