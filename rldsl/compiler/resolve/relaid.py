@@ -17,6 +17,7 @@ from rldsl.grammar.tree import Assign
 from .axes import READERS
 from .commandline import assignments
 from .report import Report, did_you_mean
+from .unread import readers
 from .values import INVALID, typed
 
 CODE = "RL210"
@@ -49,6 +50,7 @@ def _with(recipe: Recipe, assign: Assign, report: Report) -> Recipe:
             value = typed(assign.value, hints(Cluster)[key], f"cluster.{key}", report)
             if value is INVALID:
                 return recipe
+            _require_read(recipe, f"cluster.{key}", assign, report)
             cluster = dataclasses.replace(recipe.settings.cluster, **{key: value})
             return dataclasses.replace(recipe, settings=dataclasses.replace(recipe.settings, cluster=cluster))
         case ["cluster", key]:
@@ -59,6 +61,14 @@ def _with(recipe: Recipe, assign: Assign, report: Report) -> Recipe:
             return dataclasses.replace(recipe, **(READERS["system"](assign.value, report) or {}))
     _another(assign, report)
     return recipe
+
+
+def _require_read(recipe: Recipe, path: str, assign: Assign, report: Report) -> None:
+    """RL208 for what this recipe never reads."""
+    for reader in readers(recipe):
+        if reader.settings == path and not reader.there():
+            report.add("RL208", f"`{path}` is set and nothing reads it", assign.span, "without effect",
+                       fix=f"leave it out; what would read it is {reader.would_read}")
 
 
 def _identity(recipe: Recipe) -> Fingerprints:

@@ -58,6 +58,7 @@ def test_the_layout_and_the_placement_change(plan) -> None:
     ("gate.low=0.3", "RL210"), ("seed=2", "RL210"), ("optim.clip_grad=2", "RL210"),
     ("system=one_step_off on disaggregated(rollout: 1, train: 2)", "RL210"), ("cluster.tensr=2", "RL201"),
     ("cluster.where=2", "RL201"), ("cluster.tensor=0", "RL204"), ("cluster.tensor=many", "RL201"),
+    ("cluster.reference=1", "RL208"),
     ("cluster.tensor", "RL101"), ("system=sync on nowhere", "RL201"), ("cluster.tensor=3", "RL40")])
 def test_what_is_no_other_place_is_refused(plan, set_: str, code: str) -> None:
     with pytest.raises(RecipeError, match=code):
