@@ -81,6 +81,7 @@ class Machine:
         self.cuts: Counter[int] = Counter()
         self.serving: Counter[int] = Counter()
         self.version = self.trained = self.groups = 0
+        self.exported: int | None = None
         self.batch: tuple[int, ...] = ()
         self.paused = self.held = False
 
@@ -154,7 +155,7 @@ class Machine:
                 self.trained += 1
                 self._resize(self._slots(False))
             case "published":
-                self.version = self.trained
+                self.version, self.exported = self.trained if self.exported is None else self.exported, None
         self._tell(event)
 
     def _ends(self, response: int) -> None:
@@ -189,6 +190,8 @@ class Machine:
                 self.paused = False
             case "train":
                 self._train(action.groups)
+            case "export":
+                self.exported = self.trained
             case "publish":
                 self._send()
 

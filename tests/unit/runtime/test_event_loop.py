@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections import Counter
 from functools import cache
 
@@ -159,6 +160,32 @@ def test_weights_are_pushed_every_so_many_updates(tmp_path):
     run, stream = live(tmp_path, STREAM(3))
     event_loop.execute(run, stream, stall=5)
     assert stream.loads == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("name", ["stream", "windowed"])
+def test_training_goes_on_while_weights_are_sent(tmp_path, name):
+    """An update begins between the export of weights and their arrival, wherever its batch is there, and does not get
+    into them."""
+    run, stream = live(tmp_path, discover.find("system", name)(*([1] if name == "stream" else [])))
+    update, export, load, meanwhile = run.trainer.update, run.trainer.export, stream.load, []
+    begun = threading.Event()
+
+    def starting(job):
+        begun.set()
+        return update(job)
+
+    def exported():
+        begun.clear()
+        return export()
+
+    def slow(version, weights):
+        meanwhile.append(begun.wait(0.3))
+        return load(version, weights)
+
+    run.trainer.update, run.trainer.export, stream.load = starting, exported, slow
+    event_loop.execute(run, stream, stall=5)
+    assert any(meanwhile) and not meanwhile[0] and not meanwhile[-1] and stream.loads == [*range(STEPS + 1)]
+    assert stream.sent == [2 * version for version in stream.loads]
 
 
 def test_one_source_at_a_time(tmp_path):
