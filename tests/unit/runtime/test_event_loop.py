@@ -162,11 +162,11 @@ def test_weights_are_pushed_every_so_many_updates(tmp_path):
     assert stream.loads == [0, 2, 4, 6]
 
 
-@pytest.mark.parametrize("name", ["stream", "windowed"])
-def test_training_goes_on_while_weights_are_sent(tmp_path, name):
+@pytest.mark.parametrize("name, params", [("stream", {"push_every": 1}), ("windowed", {"queue": 4})])
+def test_training_goes_on_while_weights_are_sent(tmp_path, name, params):
     """An update begins between the export of weights and their arrival, wherever its batch is there, and does not get
     into them."""
-    run, stream = live(tmp_path, discover.find("system", name)(*([1] if name == "stream" else [])))
+    run, stream = live(tmp_path, discover.find("system", name)(**params))
     update, export, load, meanwhile = run.trainer.update, run.trainer.export, stream.load, []
     begun = threading.Event()
 
