@@ -250,11 +250,14 @@ def push(state: State, interrupt: str, *, reset: bool = False) -> tuple[Action, 
     return (Action("pause"),) if interrupt == "abort" and state["paused"] == "no" else ()
 
 
-def send(state: State, interrupt: str, *, due: bool, reset: bool = False) -> tuple[Action, ...]:
-    """As `push`, while the trainer may go on: exports the weights where a push is `due` and none is under way."""
-    exported = (Action("export"),) if due and not state["training"] and not state["exported"] else ()
-    under_way = state["pushing"] or not (exported or state["exported"])
-    return exported if under_way else (*exported, *push(state, interrupt, reset=reset))
+def export(state: State) -> tuple[Action, ...]:
+    """Keeps the weights that are to be sent, unless others are under way; the trainer may then go on, before `send`."""
+    return () if state["training"] or state["exported"] else (Action("export"),)
+
+
+def send(state: State, interrupt: str, *, reset: bool = False) -> tuple[Action, ...]:
+    """As `push`, of what was exported."""
+    return push(state, interrupt, reset=reset) if state["exported"] and not state["pushing"] else ()
 
 
 def go_on(state: State) -> tuple[Action, ...]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, after, gathered, go_on, keep_open, send, train
+from rldsl.axes.control import Action, Event, Schedule, State, after, export, gathered, go_on, keep_open, send, train
 from rldsl.axes.traits import CUTS, FIRST_COME, Trait
 from rldsl.axes.types import Updates
 
@@ -52,15 +52,16 @@ class Stream(Schedule):
 
     def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
         reset = self.reset_optimizer == "on_push"
-        sent = send(state, self.interrupt, due=state["updates"] >= self.push_every, reset=reset)
-        now = after(state, sent)
+        out = export(state) if state["updates"] >= self.push_every else ()
+        now = after(state, out)
         waits = now["exported"] and (reset or now["updates"] >= self.push_every)
-        ready = not now["training"] and not waits and gathered(now)
-        handed = (train(now, now["ready"][:now["prompts"]]),) if ready else ()
+        if not now["training"] and not waits and gathered(now):
+            out = (*out, train(now, now["ready"][:now["prompts"]]))
+        now = after(state, out)
+        out = (*out, *send(now, self.interrupt, reset=reset))
         if now["exported"] and now["versions"] == 1:
-            return state, (*sent, *handed)
-        now = after(now, handed)
-        return state, (*sent, *go_on(now), *handed, *keep_open(now, now["prompts"] * now["siblings"]))
+            return state, out
+        return state, (*go_on(now), *out, *keep_open(now, now["prompts"] * now["siblings"]))
 
 
 START = {"kind": "start", "prompts": 1, "siblings": 1, "batches": 9}
@@ -75,7 +76,7 @@ EXAMPLES = [Example("sampling goes on while the trainer works; a push stops what
                      {"kind": "finished", "group": 1}, {"kind": "finished", "group": 1}, {"kind": "ready", "group": 1},
                      {"kind": "updated", "updates": 1}],
                     {"actions": [["launch 1"], [], ["launch 1"], ["train 0: 0"], [], ["launch 1"], [],
-                                 ["export", "pause", "train 1: 1"]]}),
+                                 ["export", "train 1: 1", "pause"]]}),
             Example("with `interrupt: finish` the push waits for what is in flight",
                     {"push_every": 1, "interrupt": "finish"}, [*DONE, {"kind": "finished", "group": 1}],
                     {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export"], ["publish"]]}),

@@ -18,7 +18,7 @@ import math
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, after, fill, go_on, send, settled, train
+from rldsl.axes.control import Action, Event, Schedule, State, after, export, fill, go_on, send, settled, train
 from rldsl.axes.traits import CUTS, Trait
 from rldsl.axes.types import Batches, OpenFraction
 
@@ -56,15 +56,16 @@ class Windowed(Schedule):
 
     def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
         state = self._take(self._noted(state, event))
-        sent = send(state, self.interrupt, due=state["behind"] > 0)
-        now, handed = after(state, sent), ()
+        out = export(state) if state["behind"] else ()
+        now = after(state, out)
         if not now["training"] and not (now["exported"] and now["behind"]) and self._complete(now):
-            handed = (train(now, now["taken"]),)
+            out = (*out, train(now, now["taken"]))
             state = self._take({**state, "taken": []})
-        now = after(state, (*sent, *handed))
+        now = after(state, out)
+        out = (*out, *send(now, self.interrupt))
         if now["exported"]:
-            return state, (*sent, *handed)
-        return state, (*sent, *go_on(now), *handed, *fill(now, self.queue * now["prompts"] + len(now["taken"])))
+            return state, out
+        return state, (*go_on(now), *out, *fill(now, self.queue * now["prompts"] + len(now["taken"])))
 
     def _complete(self, state: State) -> bool:
         return len(state["taken"]) == state["prompts"] or (state["exhausted"] and settled(state))
