@@ -91,7 +91,7 @@ class EventLoop:
         self.pausing = self.paused = False
         self.dropped = 0
         self.pushed = self.evaluated = self.kept = run.progress.batch
-        self.news = self.stepped = self.handed = time.monotonic()
+        self.news = self.stepped = self.handed = self.stopped = time.monotonic()
 
     # ── begin and end ────────────────────────────────────────────────────────────────────────────────
 
@@ -182,7 +182,7 @@ class EventLoop:
             return
         if self.pausing and not self.scoring:
             self.pausing, self.paused = False, True
-            self._tell(Event("paused"))
+            self._tell(Event("paused"), time.monotonic() - self.stopped)
         elif time.monotonic() - self.news > self.stall:
             raise stalled(self._awaited(), self.stall)
 
@@ -331,6 +331,7 @@ class EventLoop:
     def _pause(self) -> None:
         """Stops what is in flight; what was cut too often is given up."""
         self.pausing, now, survives = True, time.monotonic(), self.run.terms.survives
+        self.stopped = now
         for request in self.stream.pause():
             group, sibling = self.pool[request.group], request.first
             group.open[sibling] = request

@@ -277,6 +277,6 @@ def test_a_recorded_run_can_be_simulated(tmp_path):
     whole = [g for g, n in Counter(c["event"].get("group", 0) for c in finished).items() if n == 4]
     assert sorted(n for _, n in trace.group(whole[0], 4)) == sorted(
         c["event"]["tokens"] for c in finished if c["event"].get("group", 0) == whole[0])
-    assert trace.peak == 16 and trace.train > 0 and trace.push > 0
+    assert trace.peak == 16 and trace.train > 0 and trace.push > 0 and trace.pause > 0
     m = simulate(PARTIAL(0.5), discover.find("system", "colocated")(), run.terms, Costs(trace.peak, trace.train), trace)
     assert len(m.batches) == STEPS and m.launched[0] >= 4 * 4
