@@ -168,7 +168,8 @@ def line(name: str, folder: Path, batches: int) -> str:
         sys.exit(f"{name}: {len(differs)} decisions differ in a replay: {differs[0]}")
     trace = recorded(folder, 0)
     costs = Costs(int(trace.peak / placement.samples(False)),
-                  trace.train * PROMPTS * SIBLINGS * trace.mean[1] * placement.trains(), trace.push or 0.0)
+                  trace.train * PROMPTS * SIBLINGS * trace.mean[1] * placement.trains(), trace.push or 0.0,
+                  pause=trace.pause or 0.0)
     simulated = simulate(schedule, placement, Terms(PROMPTS, SIBLINGS, batches), costs, trace)
     live, told = _live(folder, placement, costs), outcome(name, placement, costs, simulated)
     return (f"| `{show(schedule)}` | {live.seconds:.2f} / {told.seconds:.2f} | {told.seconds / live.seconds - 1:+.1%} "

@@ -23,6 +23,7 @@ class FakeStream:
     keeps: bool = False
     flight: list[Request] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
+    sent: list[object] = field(default_factory=list)
     most: int = 0
     pauses: int = 0
     begun: list[tuple[int, int]] = field(default_factory=list)
@@ -56,4 +57,5 @@ class FakeStream:
         assert not self.flight, "weights changed under responses in flight"
         self.version = version
         self.loads.append(version)
+        self.sent.append(weights)
         return str(weights)
