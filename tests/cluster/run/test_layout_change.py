@@ -18,7 +18,7 @@ STEPS = 8
 
 def test_a_killed_run_goes_on_in_another_layout(tmp_path):
     """Tensor-parallel to data-parallel; then a rank dies, and the ranks start again in the new layout."""
-    run, file = tmp_path / "run", runs.recipe(tmp_path, steps=STEPS, warm=30, cluster="nodes: 1, tensor: 2",
+    run, file = tmp_path / "run", runs.recipe(tmp_path, steps=STEPS, warm=70, cluster="nodes: 1, tensor: 2",
                                               system="sync on disaggregated(rollout: 1, train: 2)")
     going = runs.Process(tmp_path, "run", file, "--out", str(run))
     going.until_step(run, 3)
