@@ -9,9 +9,9 @@ from typing import Literal, TypeVar, get_args, get_origin
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Expr
-from rldsl.algebra.grain import grains, variables
+from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import is_zero, simplify
-from rldsl.algebra.variables import LOGP_ROLLOUT, LOGP_TEACHER
+from rldsl.algebra.variables import ADVANTAGE, LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
 from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
@@ -145,6 +145,11 @@ def reading(recipe: Recipe, *quantities: str) -> list[Node]:
 def no_advantage(recipe: Recipe) -> bool:
     """Whether the advantage is 0 for every response by its formula alone: what trains then needs none."""
     return all(map(is_zero, stated(recipe, recipe.advantage[0])))
+
+
+def lives_by_advantage(recipe: Recipe) -> bool:
+    """Whether the gate's term is 0 wherever the advantage is."""
+    return all(is_zero(substitute(e, {ADVANTAGE.name: Const(0.0)})) for e in stated(recipe, recipe.gate))
 
 
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:
