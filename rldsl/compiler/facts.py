@@ -23,6 +23,7 @@ from .formulas import formulas
 from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum
 from .resolve.load import project_root
 from .settings import hints
+from .ways import shortly, ways
 
 Found = TypeVar("Found")
 
@@ -60,6 +61,11 @@ def sampler(recipe: Recipe) -> Sampler:
     return recipe.sampling[0].choice
 
 
+def sampled(recipe: Recipe) -> bool:
+    """Whether the policy writes responses; else the data set holds them."""
+    return sampler(recipe).stored() is None
+
+
 def divided(recipe: Recipe) -> frozenset[str]:
     """The units that sampling divides responses into, beside those of every batch."""
     stages = (n.choice.divides() for n in recipe.sampling[1:] if isinstance(n.choice, Dividing))
@@ -78,13 +84,17 @@ def units(recipe: Recipe, node: Node) -> frozenset[str]:
 
 def names(axis: str, role: type[Choice], *, gives: Trait | None = None, never_gives: Trait | None = None,
           never_needs: Trait | None = None) -> str:
-    """The choices of an axis in a role that can give one trait and never give or need others, as a list in words."""
+    """The choices of an axis in a role that can give one trait and never give or need others, as a list in words.
+
+    A choice that gives it by one of its words only is shown with that word.
+    """
     found = []
     for name in discover.names(axis):
         cls = discover.find(axis, name)
         if issubclass(cls, role) and (gives is None or gives in _may(cls, "gives")) and (
                 never_gives not in _may(cls, "gives") and never_needs not in _may(cls, "needs")):
-            found.append(f"`{name}`")
+            way = next((c for c in ways(cls) if gives in c.gives), None) if gives else None
+            found.append(f"`{name}`" if way is None else shortly(way))
     return ", ".join(found)
 
 
@@ -158,7 +168,8 @@ def _names(expressions: Iterable[Expr]) -> frozenset[str]:
 
 def taught(recipe: Recipe) -> list[Node]:
     """The choices that a teacher is needed for: they read what it says of tokens, or let it begin responses."""
-    begun = [n for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy == "teacher"]
+    begun = [n for n in recipe.sampling if sampled(recipe) and isinstance(n.choice, Beginning)
+             and n.choice.begin().policy == "teacher"]
     read = [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
                                              for name in reads(recipe, n))]
     return read + begun
@@ -224,8 +235,8 @@ def updates(recipe: Recipe) -> int:
 
 
 def stale(recipe: Recipe) -> bool:
-    """Whether data can be older than the trainer when its batch begins."""
-    return recipe.schedule.choice.lag() != 0
+    """Whether what was sampled can be older than the trainer when its batch begins."""
+    return sampled(recipe) and recipe.schedule.choice.lag() != 0
 
 
 def plural(n: int, noun: str) -> str:

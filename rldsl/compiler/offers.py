@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 
 from rldsl.axes import discover
 from rldsl.axes.base import Placement, Schedule
@@ -14,8 +14,7 @@ from rldsl.axes.traits import Trait
 
 from .facts import names
 from .recipe import Node, Recipe
-from .settings import hints
-from .typehints import words
+from .ways import shortly, ways
 
 _trying: ContextVar[bool] = ContextVar("trying", default=False)
 """Whether a recipe is looked at only for what is wrong with it; its own fixes are then read by nobody."""
@@ -25,30 +24,41 @@ def fitting(recipe: Recipe, axis: str, role: type[Choice], *, gives: Trait | Non
             never_gives: Trait | None = None, never_needs: Trait | None = None) -> str:
     """The choices of an axis in a role that have one trait and not the others, as a list in words.
 
-    Of these, the ones with which the recipe has no error that it does not have already; all of them where each would
-    bring one.
+    Of these, the ones with which the recipe has no error that it does not have already, or else the fewest of them.
     """
-    every = names(axis, role, gives=gives, never_gives=never_gives, never_needs=never_needs)
-    if _trying.get():
-        return every
-    right = lambda c: ((gives is None or gives in c.gives) and never_gives not in c.gives  # noqa: E731
-                       and never_needs not in c.needs)
-    return ", ".join(fits(recipe, axis, role, right)) or every
+    def right(choice: Choice) -> bool:
+        return (gives is None or gives in choice.gives) and (
+            never_gives not in choice.gives and never_needs not in choice.needs)
+
+    return ", ".join(closest(recipe, axis, role, right)) or names(
+        axis, role, gives=gives, never_gives=never_gives, never_needs=never_needs)
+
+
+def closest(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> list[str]:
+    """The choices that are right and bring the fewest new errors."""
+    found = _new_errors(recipe, axis, role, right)
+    return [name for name, number in found.items() if number == min(found.values())]
 
 
 def fits(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> list[str]:
-    """The choices that are right and bring no new error, each with the word that makes it so if its defaults do not."""
+    """The choices that are right and bring no new error."""
+    return [name for name, number in _new_errors(recipe, axis, role, right).items() if number == 0]
+
+
+def _new_errors(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> dict[str, int]:
+    """{a choice, with the words that decide it: errors that the recipe would have more with it}, at best."""
     if _trying.get():
-        return []
+        return {}
     token = _trying.set(True)
     try:
-        known, found = _errors(recipe), []
+        known, found, kept = _errors(recipe), {}, {"max_tokens": recipe.sampling[0].choice.max_tokens}
         for name in discover.names(axis):
             cls = discover.find(axis, name)
-            ways = _ways(recipe, cls, name) if issubclass(cls, role) else ()
-            way = next((c for c in ways if right(c) and _errors(_with(recipe, axis, c)) <= known), None)
-            if way is not None:
-                found.append(f"`{name}{_deciding(way)}`")
+            possible = [c for c in ways(cls, **kept) if right(c)] if issubclass(cls, role) else []
+            tried = [(len(_errors(_with(recipe, axis, c)) - known), i, c) for i, c in enumerate(possible)]
+            if tried:
+                number, _, way = min(tried, key=lambda t: t[:2])
+                found[shortly(way)] = number
         return found
     finally:
         _trying.reset(token)
@@ -59,29 +69,6 @@ def _errors(recipe: Recipe) -> set[tuple[str, str]]:
     from .check import check  # it imports the rules
 
     return {(d.code, re.sub(r"\d+", "", d.message)) for d in check(recipe) if d.severity == "error"}
-
-
-def _ways(recipe: Recipe, cls: type[Choice], name: str) -> Iterator[Choice]:
-    """With its defaults, else with the parameters of its examples; sampled as long as the recipe samples."""
-    longest = getattr(recipe.sampling[0].choice, "max_tokens", None)
-    kept = {"max_tokens": longest} if "max_tokens" in cls.__dataclass_fields__ and longest is not None else {}
-    if all(f.default is not MISSING or f.default_factory is not MISSING or f.name in kept for f in fields(cls)):
-        yield cls(**kept)
-    for example in discover.examples(cls.axis, name):
-        yield cls(**{**example.params, **kept})
-
-
-def _deciding(choice: Choice) -> str:
-    """The words, in brackets, of the parameters that decide what a choice needs and gives, where they must be written.
-    """
-    said, order = [], [f.name for f in fields(choice)]
-    for f in fields(choice):
-        value = getattr(choice, f.name)
-        if f.name in type(choice).decided_by.values() and value != f.default and value in words(
-                hints(type(choice))[f.name]):
-            unnamed = order.index(f.name) == len(said) < choice.positional
-            said.append(value if unnamed else f"{f.name.removesuffix('_')}: {value}")
-    return f"({', '.join(said)})" if said else ""
 
 
 def _with(recipe: Recipe, axis: str, choice: Choice) -> Recipe:

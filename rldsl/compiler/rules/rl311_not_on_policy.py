@@ -13,7 +13,8 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, FRESH_DATA, MULTI
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampler, stale, updates
+from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampled, stale, updates
+from ..offers import fitting
 from ..recipe import Node, Recipe
 
 CODE = "RL311"
@@ -24,9 +25,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in giving(recipe, ASSERTS_FRESH):
         if stale(recipe):
             yield _lagging(recipe, node)
-        sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
         several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe)
-        if sampled and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
+        if sampled(recipe) and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 
 
@@ -56,7 +56,7 @@ def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
         why="From the second update on the data is another policy's, and A·ℓ alone is a biased gradient of "
             "it.",
         fix=f"Write updates_per_batch: 1 (and epochs: 1), or a ratio over current / old "
-            f"({names('ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")
+            f"({fitting(recipe, 'ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")
 
 
 def _bounds(recipe: Recipe) -> str:
