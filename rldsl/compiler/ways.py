@@ -28,12 +28,13 @@ def ways(cls: type[Choice], **kept: Any) -> Iterator[Choice]:
         yield from (replace(shown[0], **{parameter: word}) for word in words(hints(cls).get(parameter)))
 
 
-def shortly(choice: Choice) -> str:
-    """Its name and, in brackets, the words that decide what it needs and gives where they are not the defaults."""
+def shortly(choice: Choice, every_word: bool = False) -> str:
+    """Its name and, in brackets, the words that are not the defaults: those that decide what it needs and gives, or
+    every one."""
     said, deciding = [], type(choice).decided_by.values()
     for index, f in enumerate(fields(choice)):
         value = getattr(choice, f.name)
-        if f.name in deciding and value != f.default and value in words(hints(type(choice))[f.name]):
+        if (every_word or f.name in deciding) and value != f.default and value in words(hints(type(choice))[f.name]):
             unnamed = index == len(said) < choice.positional
             said.append(value if unnamed else f"{f.name.removesuffix('_')}: {value}")
     return f"`{choice.name}({', '.join(said)})`" if said else f"`{choice.name}`"

@@ -57,7 +57,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 
 def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:
-    givers = {axis: found for axis in discover.AXES if (found := _givers(recipe, node, axis, trait))}
+    givers = _givers(recipe, trait, node) or _givers(recipe, trait)
     listed = "; ".join(f"{', '.join(found)} on {axis}" for axis, found in givers.items())
     return clash(
         CODE, recipe, f"{said(node)} needs {trait.text}, and no choice on "
@@ -68,13 +68,17 @@ def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:
         fix=f"Choose what gives it ({listed}), or leave {said(node)} out." if givers else f"Leave {said(node)} out.")
 
 
-def _givers(recipe: Recipe, node: Node, axis: str, trait: Trait) -> list[str]:
-    """The choices of an axis that can give a trait: those that can be added, and those that fit in the place of another
-    one, unless it is the place of what needs the trait."""
-    roles = [role for role in ALONE if role.axis == axis]
-    added = [n for n in discover.names(axis) if not issubclass(discover.find(axis, n), tuple(roles))]
-    found = [n for n in names(axis, Choice, gives=trait).split(", ") if n.strip("`").partition("(")[0] in added]
-    for role in roles:
-        if not isinstance(node.choice, role):
-            found += closest(recipe, axis, role, lambda c: trait in c.gives)
+def _givers(recipe: Recipe, trait: Trait, beside: Node | None = None) -> dict[str, list[str]]:
+    """{axis: choices that can give a trait}; none that would take the place of the one that they are to stand beside.
+    """
+    found = {}
+    for axis in discover.AXES:
+        roles = tuple(role for role in ALONE if role.axis == axis)
+        every = names(axis, Choice, gives=trait).split(", ")
+        listed = [n for n in every if n and not issubclass(discover.find(axis, n.strip("`").partition("(")[0]), roles)]
+        for role in roles:
+            if beside is None or not isinstance(beside.choice, role):
+                listed += closest(recipe, axis, role, lambda c: trait in c.gives)
+        if listed:
+            found[axis] = listed
     return found

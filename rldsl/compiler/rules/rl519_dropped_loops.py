@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes import discover
-from rldsl.axes.base import RewardFilter
+from rldsl.axes.base import Reward, RewardFilter
 from rldsl.axes.traits import MULTI_TURN, TRUNCATION_RULE
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, place, said
+from ..facts import giving, names, place, said
 from ..recipe import Recipe
 
 CODE = "RL519"
@@ -32,9 +31,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 (place(node, TRUNCATION_RULE), "drops them"), (place(environment, MULTI_TURN), "several turns"),
                 why="A loop that is never trained on is never unlearned.",
                 fix="Nothing, if the limit is known to cut good work; else give them a score, as "
-                    f"{_scoring()} do.", severity="warning")
+                    f"{names('feedback', Reward, gives=TRUNCATION_RULE)} do.", severity="warning")
 
-
-def _scoring() -> str:
-    every = [n for n in discover.names("feedback") if TRUNCATION_RULE in discover.find("feedback", n).gives]
-    return ", ".join(f"`{n}`" for n in every if not issubclass(discover.find("feedback", n), RewardFilter))
