@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar, get_args, get_origin
 
@@ -13,7 +14,7 @@ from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import is_zero, simplify
 from rldsl.algebra.variables import ADVANTAGE, LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
-from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
+from rldsl.axes.base import Ratio, Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.structure import Beginning, Dividing
 from rldsl.axes.traits import PROXIMAL, Trait
@@ -74,9 +75,8 @@ def divided(recipe: Recipe) -> frozenset[str]:
 
 def units(recipe: Recipe, node: Node) -> frozenset[str]:
     """The units that a choice's own formulas are over; those of the ratio are the ratio's."""
-    ratio = [] if node is recipe.ratio else written(recipe, recipe.ratio)
-    own, theirs = ({g for e in es for g in grains(e)} for es in (written(recipe, node), ratio))
-    return frozenset(own - theirs)
+    theirs = frozenset() if node is recipe.ratio else _stated(recipe, recipe.ratio).units
+    return _stated(recipe, node).units - theirs
 
 
 # ── what could be written instead ────────────────────────────────────────────────────────────────────
@@ -121,20 +121,42 @@ def without(choice: Choice, trait: Trait) -> str:
 # ── formulas ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def written(recipe: Recipe, node: Node) -> list[Expr]:
+@dataclasses.dataclass(frozen=True)
+class _Stated:
+    """What is read off a choice's formulas beside a ratio."""
+
+    written: tuple[Expr, ...]
+    simplified: tuple[Expr, ...]
+    mentioned: frozenset[str]
+    read: frozenset[str]
+    units: frozenset[str]
+
+
+@lru_cache(maxsize=4096)  # a choice is what its parameters are, and rules ask often
+def _of(choice: Choice, ratio: Ratio) -> _Stated:
+    r = ratio.ratio()
+    every = tuple(formulas(choice, Const(1.0) if r is None else r).values())
+    simplified = tuple(map(simplify, every))
+    return _Stated(every, simplified, _names(every), _names(simplified), frozenset(g for e in every for g in grains(e)))
+
+
+def _stated(recipe: Recipe, node: Node) -> _Stated:
+    return _of(node.choice, recipe.ratio.choice)
+
+
+def written(recipe: Recipe, node: Node) -> tuple[Expr, ...]:
     """The formulas of one choice as it writes them; without a ratio, r = 1 stands in for it."""
-    ratio = recipe.ratio.choice.ratio()
-    return list(formulas(node.choice, Const(1.0) if ratio is None else ratio).values())
+    return _stated(recipe, node).written
 
 
-def stated(recipe: Recipe, node: Node) -> list[Expr]:
+def stated(recipe: Recipe, node: Node) -> tuple[Expr, ...]:
     """The same, simplified: a term with coefficient 0 is gone."""
-    return [simplify(e) for e in written(recipe, node)]
+    return _stated(recipe, node).simplified
 
 
 def reads(recipe: Recipe, node: Node) -> frozenset[str]:
     """The names of what a choice's formulas read; a term with coefficient 0 reads nothing."""
-    return _names(stated(recipe, node))
+    return _stated(recipe, node).read
 
 
 def mentions(recipe: Recipe, node: Node, *quantities: str) -> bool:
@@ -142,8 +164,8 @@ def mentions(recipe: Recipe, node: Node, *quantities: str) -> bool:
 
     A gate names what its ratio reads only through the ratio: that is the ratio's mention.
     """
-    through = _names(written(recipe, recipe.ratio)) if node is not recipe.ratio else frozenset()
-    return bool((_names(written(recipe, node)) - through) & set(quantities))
+    through = _stated(recipe, recipe.ratio).mentioned if node is not recipe.ratio else frozenset()
+    return bool((_stated(recipe, node).mentioned - through) & set(quantities))
 
 
 def reading(recipe: Recipe, *quantities: str) -> list[Node]:

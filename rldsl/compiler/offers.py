@@ -18,6 +18,8 @@ from .ways import shortly, ways
 
 _trying: ContextVar[bool] = ContextVar("trying", default=False)
 """Whether a recipe is looked at only for what is wrong with it; its own fixes are then read by nobody."""
+_tries: ContextVar[tuple[Recipe, dict] | None] = ContextVar("tries", default=None)
+"""The recipe whose fixes are being made, and its errors with each choice that was tried."""
 
 
 def fitting(recipe: Recipe, axis: str, role: type[Choice], *, gives: Trait | None = None,
@@ -46,33 +48,45 @@ def fits(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice]
 
 
 def _new_errors(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> dict[str, int]:
-    """{a choice, with the words that decide it: errors that the recipe would have more with it}, at best."""
+    """{a choice, with the words that decide it: errors that the recipe would have more with it}."""
     if _trying.get():
         return {}
-    token = _trying.set(True)
-    try:
-        known, found, kept = _errors(recipe), {}, {"max_tokens": recipe.sampling[0].choice.max_tokens}
-        for name in discover.names(axis):
-            cls = discover.find(axis, name)
-            possible = [c for c in ways(cls, **kept) if right(c)] if issubclass(cls, role) else []
-            tried = [(len(_errors(_with(recipe, axis, c)) - known), i, c) for i, c in enumerate(possible)]
-            if tried:
-                number, _, way = min(tried, key=lambda t: t[:2])
-                found[shortly(way)] = number
-        return found
-    finally:
-        _trying.reset(token)
+    found, kept = {}, {"max_tokens": recipe.sampling[0].choice.max_tokens}
+    for name in discover.names(axis):
+        cls = discover.find(axis, name)
+        way = next((c for c in ways(cls, **kept) if right(c)), None) if issubclass(cls, role) else None
+        if way is not None:
+            known, changed = _tried(recipe, None), _tried(recipe, way)
+            found[shortly(way)] = len(changed - known)
+    return found
 
 
-def _errors(recipe: Recipe) -> set[tuple[str, str]]:
+def _tried(recipe: Recipe, choice: Choice | None) -> frozenset[tuple[str, str]]:
+    """The errors of a recipe, with a choice put into it; several rules ask for the same."""
+    last = _tries.get()
+    if last is None or last[0] is not recipe:
+        last = (recipe, {})
+        _tries.set(last)
+    if choice not in last[1]:
+        token = _trying.set(True)
+        try:
+            last[1][choice] = _errors(recipe if choice is None else _with(recipe, choice))
+        finally:
+            _trying.reset(token)
+    return last[1][choice]
+
+
+def _errors(recipe: Recipe) -> frozenset[tuple[str, str]]:
     """Without their numbers: 8 responses that cannot be cut are no other error than 4 of them."""
     from .check import check  # it imports the rules
 
-    return {(d.code, re.sub(r"\d+", "", d.message)) for d in check(recipe) if d.severity == "error"}
+    found = check(recipe, warnings=False)
+    return frozenset((d.code, re.sub(r"\d+", "", d.message)) for d in found if d.severity == "error")
 
 
-def _with(recipe: Recipe, axis: str, choice: Choice) -> Recipe:
+def _with(recipe: Recipe, choice: Choice) -> Recipe:
     """The recipe with another choice in the place of the one that it has."""
+    axis = choice.axis
     match choice:
         case Schedule():
             return replace(recipe, schedule=Node(choice, recipe.schedule.span))
