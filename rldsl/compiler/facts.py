@@ -14,7 +14,7 @@ from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import is_zero, simplify
 from rldsl.algebra.variables import ADVANTAGE, LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
-from rldsl.axes.base import Ratio, Regulariser, Sampler, Shaping, Source
+from rldsl.axes.base import Estimator, Ratio, Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.structure import Beginning, Dividing
 from rldsl.axes.traits import PROXIMAL, Trait
@@ -93,8 +93,8 @@ def names(axis: str, role: type[Choice], *, gives: Trait | None = None, never_gi
         cls = discover.find(axis, name)
         if issubclass(cls, role) and (gives is None or gives in _may(cls, "gives")) and (
                 never_gives not in _may(cls, "gives") and never_needs not in _may(cls, "needs")):
-            way = next((c for c in ways(cls) if gives in c.gives), None) if gives else None
-            found.append(f"`{name}`" if way is None else shortly(way))
+            shown = [shortly(c, gives) for c in ways(cls) if gives in c.gives] if gives else []
+            found.append(min(shown, key=len, default=f"`{name}`"))
     return ", ".join(found)
 
 
@@ -182,6 +182,11 @@ def no_advantage(recipe: Recipe) -> bool:
 def lives_by_advantage(recipe: Recipe) -> bool:
     """Whether the gate's term is 0 wherever the advantage is."""
     return all(is_zero(substitute(e, {ADVANTAGE.name: Const(0.0)})) for e in stated(recipe, recipe.gate))
+
+
+def signals(recipe: Recipe, estimator: Estimator) -> bool:
+    """Whether the recipe could train on an estimator: it is not always 0, or the gate does without."""
+    return not is_zero(estimator.estimate()) or not lives_by_advantage(recipe)
 
 
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:

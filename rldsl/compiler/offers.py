@@ -32,23 +32,26 @@ def fitting(recipe: Recipe, axis: str, role: type[Choice], *, gives: Trait | Non
         return (gives is None or gives in choice.gives) and (
             never_gives not in choice.gives and never_needs not in choice.needs)
 
-    return ", ".join(closest(recipe, axis, role, right)) or names(
+    return ", ".join(closest(recipe, axis, role, right, gives, never_gives, never_needs)) or names(
         axis, role, gives=gives, never_gives=never_gives, never_needs=never_needs)
 
 
-def closest(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> list[str]:
-    """The choices that are right and bring the fewest new errors."""
-    found = _new_errors(recipe, axis, role, right)
+def closest(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool],
+            *traits: Trait | None) -> list[str]:
+    """The choices that are right and bring the fewest new errors, with the words that decide on these traits."""
+    found = _new_errors(recipe, axis, role, right, *traits)
     return [name for name, number in found.items() if number == min(found.values())]
 
 
-def fits(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> list[str]:
-    """The choices that are right and bring no new error."""
-    return [name for name, number in _new_errors(recipe, axis, role, right).items() if number == 0]
+def fits(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool],
+         *traits: Trait | None) -> list[str]:
+    """The choices that are right and bring no new error, with the words that decide on these traits."""
+    return [name for name, number in _new_errors(recipe, axis, role, right, *traits).items() if number == 0]
 
 
-def _new_errors(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool]) -> dict[str, int]:
-    """{a choice, with the words that decide it: errors that the recipe would have more with it}."""
+def _new_errors(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[Choice], bool],
+                *traits: Trait | None) -> dict[str, int]:
+    """{a choice as it would be written: errors that the recipe would have more with it}."""
     if _trying.get():
         return {}
     found, kept = {}, {"max_tokens": recipe.sampling[0].choice.max_tokens}
@@ -57,7 +60,7 @@ def _new_errors(recipe: Recipe, axis: str, role: type[Choice], right: Callable[[
         way = next((c for c in ways(cls, **kept) if right(c)), None) if issubclass(cls, role) else None
         if way is not None:
             known, changed = _tried(recipe, None), _tried(recipe, way)
-            found[shortly(way)] = len(changed - known)
+            found[shortly(way, *traits)] = len(changed - known)
     return found
 
 

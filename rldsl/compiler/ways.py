@@ -8,6 +8,7 @@ from typing import Any
 
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
+from rldsl.axes.traits import Trait
 
 from .settings import hints
 from .typehints import words
@@ -28,10 +29,9 @@ def ways(cls: type[Choice], **kept: Any) -> Iterator[Choice]:
         yield from (replace(shown[0], **{parameter: word}) for word in words(hints(cls).get(parameter)))
 
 
-def shortly(choice: Choice, every_word: bool = False) -> str:
-    """Its name and, in brackets, the words that are not the defaults: those that decide what it needs and gives, or
-    every one."""
-    said, deciding = [], type(choice).decided_by.values()
+def shortly(choice: Choice, *traits: Trait | None, every_word: bool = False) -> str:
+    """Its name and, in brackets, the words that are no defaults: those that decide on some traits, or every one."""
+    said, deciding = [], {type(choice).decided_by.get(trait) for trait in traits}
     for index, f in enumerate(fields(choice)):
         value = getattr(choice, f.name)
         if (every_word or f.name in deciding) and value != f.default and value in words(hints(type(choice))[f.name]):

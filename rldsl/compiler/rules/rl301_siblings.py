@@ -14,7 +14,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..equal_rewards import teaches_alone
-from ..facts import giving, needing, place, said, sampler
+from ..facts import giving, needing, place, said, sampler, signals
 from ..offers import fits, fitting
 from ..recipe import Node, Recipe
 
@@ -49,7 +49,7 @@ def _alternatives(recipe: Recipe) -> str:
     """The estimators that the recipe would take instead; nothing where the advantage is not all that compares."""
     if any(n is not recipe.advantage[0] for n in _comparing(recipe)):
         return ""
-    found = fits(recipe, "advantage", Estimator, lambda c: SIBLINGS not in c.needs)
+    found = fits(recipe, "advantage", Estimator, lambda c: SIBLINGS not in c.needs and signals(recipe, c), SIBLINGS)
     return f", or choose an advantage that takes one response: {', '.join(found)}" if found else ""
 
 

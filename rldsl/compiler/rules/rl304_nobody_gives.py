@@ -78,7 +78,7 @@ def _givers(recipe: Recipe, trait: Trait, beside: Node | None = None) -> dict[st
         listed = [n for n in every if n and not issubclass(discover.find(axis, n.strip("`").partition("(")[0]), roles)]
         for role in roles:
             if beside is None or not isinstance(beside.choice, role):
-                listed += closest(recipe, axis, role, lambda c: trait in c.gives)
+                listed += closest(recipe, axis, role, lambda c: trait in c.gives, trait)
         if listed:
             found[axis] = listed
     return found

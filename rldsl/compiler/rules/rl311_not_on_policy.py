@@ -16,6 +16,7 @@ from ..clash import clash
 from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampled, stale, updates
 from ..offers import fitting
 from ..recipe import Node, Recipe
+from .rl210_no_correction import corrects
 
 CODE = "RL311"
 
@@ -39,9 +40,16 @@ def _lagging(recipe: Recipe, node: Node) -> Diagnostic:
         (place(node, ASSERTS_FRESH), "asserts fresh data"), (schedule.span, f"up to {age} old"),
         why="The ratio is taken against the trainer's own snapshot, so nothing sees that older weights made "
             "the data: the gradient is biased.",
-        fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it "
-            f"({_bounds(recipe)}) with a ratio over current / rollout, "
-            f"or sample and train in turn ({names('system', Schedule, gives=FRESH_DATA)}).")
+        fix=_leave_out(recipe, node) or "Correct for it "
+            f"({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it ({_bounds(recipe)}) with a "
+            "ratio over current / rollout, or sample and train in turn "
+            f"({names('system', Schedule, gives=FRESH_DATA)}).")
+
+
+def _leave_out(recipe: Recipe, node: Node) -> str:
+    """What to do where a correction stands beside the assertion; nothing where none does."""
+    others = [said(n) for n in recipe.distribution if n is not node and corrects(n)]
+    return f"Leave {said(node)} out, and the correction to {' and '.join(others)}." if others else ""
 
 
 def _repeated(recipe: Recipe, node: Node) -> Diagnostic:

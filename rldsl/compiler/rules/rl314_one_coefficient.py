@@ -13,8 +13,8 @@ from rldsl.axes.traits import RATIO, RESPONSE_TERM, TOKEN_ADVANTAGE
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, place, said
-from ..offers import fitting
+from ..facts import giving, place, said, signals
+from ..offers import closest, fitting
 from ..recipe import Recipe
 
 CODE = "RL314"
@@ -32,4 +32,9 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             why="The gradient of every token would be the response's average: the differences are lost.",
             fix="Take a ratio of its own for every token "
                 f"({fitting(recipe, 'ratio', Ratio, gives=RATIO, never_gives=RESPONSE_TERM)}), or an advantage of one "
-                f"value per response ({fitting(recipe, 'advantage', Estimator, never_gives=TOKEN_ADVANTAGE)}).")
+                f"value per response ({_even(recipe)}).")
+
+
+def _even(recipe: Recipe) -> str:
+    return ", ".join(closest(recipe, "advantage", Estimator, lambda c: TOKEN_ADVANTAGE not in c.gives and signals(
+        recipe, c), TOKEN_ADVANTAGE))

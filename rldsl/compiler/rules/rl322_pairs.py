@@ -11,7 +11,7 @@ from rldsl.algebra.expr import PAIR
 from rldsl.algebra.grain import grains
 from rldsl.algebra.variables import CHOSEN
 from rldsl.axes.base import Gate, Sampler
-from rldsl.axes.traits import COMPARES
+from rldsl.axes.traits import COMPARES, STORED
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
@@ -51,4 +51,4 @@ def _judged(recipe: Recipe, paired: bool) -> str:
         stored = choice.stored()
         return stored is not None and (stored.pairs if paired else stored.label is not None)
 
-    return ", ".join(closest(recipe, "sampling", Sampler, right))
+    return ", ".join(closest(recipe, "sampling", Sampler, right, STORED))
