@@ -114,18 +114,21 @@ def _read(recipe: Recipe) -> set[str]:
 
 
 def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
-    """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
+    """RL208 for each written setting or block without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
                    if _covers(reader.settings, path) and history and history[-1].span
                    and history[-1].how != ALONG}
         if not written or reader.there():
             continue
-        for path, last in written.items():
-            if _after(last, reader, recipe, line):
-                report.add("RL208", f"`{path}` has no effect here", last.span, "nothing reads it",
-                           why="a setting that does nothing would be believed to do something",
-                           fix=f"leave it out; what would read it is {reader.would_read}")
+        idle = sorted(((last.span, path) for path, last in written.items() if _after(last, reader, recipe, line)),
+                      key=lambda x: (x[0].file, x[0].line, x[0].column))
+        for span, path in idle[:1]:
+            name = path if len(idle) == 1 else reader.settings.removesuffix(".")
+            report.add("RL208", f"`{name}` has no effect here", span, "nothing reads it",
+                       also=tuple((other, "nor this") for other, _ in idle[1:]),
+                       why="a setting that does nothing would be believed to do something",
+                       fix=f"leave it out; what would read it is {reader.would_read}")
 
 
 def _covers(settings: str, path: str) -> bool:

@@ -19,6 +19,7 @@ from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr,
 from .fold import KINDS, describe
 from .refuse import SENTINELS, leaf_name, refuse, sentinel, unknown_choice
 from .report import Report, did_you_mean
+from .together import hold_together
 
 INVALID = object()
 """Stands for a value whose error is already reported."""
@@ -210,23 +211,7 @@ def construct(cls: type[Choice], args: tuple[Argument, ...], span: Span, shown: 
     if not ok or INVALID in values.values():
         return None
     node = Node(cls(**values), span, {name: argument.value.span for name, argument in given.items()})
-    return node if _holds_together(node, shown, report) else None
-
-
-def _holds_together(node: Node, shown: str, report: Report) -> bool:
-    """Whether a choice's parameters fit one another (RL204) and all that were written are read (RL208)."""
-    broken = {name.removesuffix("_"): text for name, text in node.choice.check().items()}
-    for name, text in broken.items():
-        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds",
-                   why="the parameters of a choice bound one another",
-                   fix=f"change `{name}`, or the parameter that it is measured by")
-    unread = {name.removesuffix("_"): text for name, text in node.choice.unread().items()}
-    written = unread.keys() & node.spans.keys()
-    for name in sorted(written):
-        report.add("RL208", f"`{shown}.{name}` has no effect here", node.where(name), "nothing reads it",
-                   why="a parameter that does nothing would be believed to do something",
-                   fix=f"leave it out; what would read it is {unread[name]}")
-    return not broken and not written
+    return node if hold_together(node, shown, report) else None
 
 
 def bind(fields: Mapping[str, dataclasses.Field], positional: int, args: tuple[Argument, ...], span: Span,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import model_facts
+from ..facts import model_facts, plural
 from ..recipe import Recipe
 from ..shapes import Shape, experts_of, shape
 
@@ -34,26 +34,26 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 def _divided(found: Shape | None, experts: int | None) -> Iterator[tuple[str, str, int]]:
     for setting in ("tensor", "rollout_tensor") if found else ():
-        yield setting, "attention heads", found.heads
-        yield setting, "key/value heads", found.kv_heads
+        yield setting, "attention head", found.heads
+        yield setting, "key/value head", found.kv_heads
     if found:
-        yield "pipeline", "layers", found.layers
+        yield "pipeline", "layer", found.layers
     if experts:
-        yield "expert", "experts", experts
+        yield "expert", "expert", experts
 
 
 def fits(what: str, number: int, size: int) -> bool:
     """Whether so many can be divided over a layout of this size; key/value heads may also be copied."""
-    return number % size == 0 or (what == "key/value heads" and size % number == 0)
+    return number % size == 0 or (what == "key/value head" and size % number == 0)
 
 
 def _indivisible(recipe: Recipe, setting: str, what: str, number: int) -> Diagnostic:
-    size = getattr(recipe.settings.cluster, setting)
+    size, policy = getattr(recipe.settings.cluster, setting), recipe.settings.model.policy
     legal = [n for n in range(1, max(number, size) + 1) if fits(what, number, n)]
     near = sorted(sorted(legal, key=lambda n: abs(n - size))[:OFFERED])
     return clash(
-        CODE, recipe, f"{recipe.settings.model.policy} has {number} {what}, which {setting} {size} does not divide.",
+        CODE, recipe, f"{policy} has {plural(number, what)}, which {setting} {size} does not divide.",
         (recipe.where(f"cluster.{setting}"), f"{setting} {size}"),
-        (recipe.where("model.policy"), f"{number} {what}"),
+        (recipe.where("model.policy"), plural(number, what)),
         why="Every rank holds whole heads, layers or experts, and all ranks hold equally many.",
         fix=f"Write {setting}: {' or '.join(map(str, near))}.")
