@@ -100,8 +100,8 @@ class Ranks:
             except RayActorError as error:
                 number = refs.index(come[0])
                 self.end()
-                raise RunError(dead(f"trainer rank {number}", error,
-                                    "the other ranks cannot go on without it and were ended")) from None
+                raise RunError(dead(f"trainer rank {number}", error, f"the run waited for it ({what}); the other ranks "
+                                    "cannot go on without it and were ended")) from None
             except RayTaskError as error:
                 own = own or self._raised(error, refs.index(come[0]))
         if own is not None:

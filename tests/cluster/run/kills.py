@@ -186,12 +186,12 @@ def table(kills: list[Kill], ends: dict[str, Ended]) -> Iterator[str]:
                 resumed, spent = sum(k.resumed for k in own), [k.seconds for k in own]
                 yield (f"| `{schedule}` | {role} | {len(own)} | {len(own) - resumed} | {resumed} | "
                        f"{sum(spent) / len(spent):.1f}, {max(spent):.1f} |")
-    yield "\n| schedule | kills | steps | prompts | trained twice | lost | other decisions in a replay | processes left |"
+    yield "\n| schedule | kills | steps | prompts | trained twice | lost | replay differs | processes left |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for schedule, e in ends.items():
         count = sum(k.schedule == schedule for k in kills)
-        yield (f"| `{schedule}` | {count} | {e.steps} of {e.wanted} | {e.prompts} | {e.twice} | {e.lost} | {e.differ} | "
-               f"{e.left} |")
+        yield (f"| `{schedule}` | {count} | {e.steps} of {e.wanted} | {e.prompts} | {e.twice} | {e.lost} | "
+               f"{e.differ} | {e.left} |")
 
 
 if __name__ == "__main__":

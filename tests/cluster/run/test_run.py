@@ -49,7 +49,7 @@ def test_every_push_is_in_the_journal(quiet):
 
 
 def test_a_run_outlives_its_engine_its_ranks_and_its_driver(quiet, tmp_path):
-    """Killed one after another; every prompt is trained once, and the numbers are those of the quiet run."""
+    """C-033, C-037. Killed one after another: every prompt is trained once, the numbers are the quiet run's."""
     run = tmp_path / "run"
     going = runs.Process(tmp_path, "run", runs.recipe(tmp_path, steps=STEPS), "--out", str(run))
     going.until_step(run, 3)

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from rldsl.backends.choose import opener
+from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.answers import require_sound
 from rldsl.backends.cluster.capability import lacks
-from rldsl.backends.cluster.deaths import own_words, reason
+from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.placement import Role, roles
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.settings import require_same, stated
@@ -143,6 +144,18 @@ def test_a_death_is_told_in_one_sentence():
     assert reason(Exception(told)) == "connection error code 2"
     assert reason(Exception("The actor is dead because it was killed by `ray.kill`.")).endswith("`ray.kill`")
     assert own_words(Exception("no cause")) is None
+
+
+def test_a_death_is_told_with_its_place_and_its_last_words(tmp_path, monkeypatch):
+    """C-033: which process on which node, what the run waited for, how it ended and what it wrote before."""
+    (tmp_path / "worker-ab-01000000-77.err").write_text(":job_id:01\nfirst\nsecond\n\nthird\nfatal: no memory\n")
+    assert last_words(tmp_path, "77") == "second | third | fatal: no memory"
+    assert last_words(tmp_path, "78") == last_words(None, "77") == ""
+    monkeypatch.setattr(deaths, "_logs", lambda: tmp_path)
+    told = "The actor died.\n\tclass_name: X\n\tpid: 77\n\tip: 10.0.0.3\nThe actor is dead because it has died."
+    said = dead("trainer rank 1", Exception(told), "the run waited for it (update)")
+    assert said.code == "RL605" and said.message.endswith("(process 77 on 10.0.0.3)")
+    assert said.why == "the run waited for it (update); the last that it wrote: second | third | fatal: no memory"
 
 
 @pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port")])
