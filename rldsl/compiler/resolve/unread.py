@@ -67,6 +67,9 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage", "sampling"),
                      "a term that reads a teacher in `teachers`, or responses that it begins")
+    yield Reader("cluster.reward", lambda: any(isinstance(n.choice, Source) and not isinstance(n.choice, ModelSource)
+                                               for n in feedback_nodes(recipe.feedback)),
+                 ("feedback",), "a source in the feedback whose scores a function computes")
     for name in ("reward", "judge"):
         yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
                      f"a source in the feedback that asks the {name}")
