@@ -3,7 +3,7 @@
     python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
 Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
-samples, a rank that trains, a scorer, the driver. Each falls at a drawn moment after one step more has been trained. A
+samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after one step more has been trained. A
 driver that was killed, or that has ended because something died too often, is resumed. With `--minutes` no kill comes
 after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost, a prompt trained twice, a
 decision of the schedule is another in a replay of the journal, or a process is left over.
@@ -31,7 +31,7 @@ from . import runs
 from .learn import differing
 
 DRIVER = "driver"
-ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor",
+ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "reward": "ray::RewardActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
 SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
 MOST_SECONDS = 3.0
@@ -79,7 +79,7 @@ class Session:
     def __init__(self, folder: Path, schedule: str, steps: int):
         folder.mkdir(parents=True)
         self.folder, self.run, self.steps, self.schedule = folder, folder / "run", steps, schedule
-        file = runs.recipe(folder, steps=steps, warm=60, system=f"{schedule} on disaggregated(rollout: 2, train: 1)")
+        file = runs.recipe(folder, steps=steps, warm=60, cluster="nodes: 1, reward: 2", system=system(schedule))
         self.going = runs.Process(folder, "run", file, "--out", str(self.run))
         self.resumes = 0
 
@@ -124,6 +124,10 @@ class Session:
         return ended(self.run, self.schedule, self.steps, len(self.going.processes()))
 
 
+def system(schedule: str) -> str:
+    return f"{schedule} on disaggregated(rollout: 2, train: 1)"
+
+
 def ended(run: Path, schedule: str, wanted: int, left: int) -> Ended:
     kept = [e.data for e in kept_events(read_journal(run)) if e.kind == "step"]
     trained = [tuple(p[:2]) for step in kept for p in step["prompts"] if p[2] == "trained"]
@@ -131,7 +135,7 @@ def ended(run: Path, schedule: str, wanted: int, left: int) -> Ended:
     ledger = Ledger.from_json(checkpoint.newest(run / "checkpoints").state["progress"]["ledger"])
     _, taken = Ledger(ledger.size, ledger.seed).take(ledger.taken)
     lost = set(taken) - set(ledger.returned) - set(trained)
-    differ = differing(system_alone(f"{schedule} on disaggregated(rollout: 2, train: 1)", "system")[0].choice, run)
+    differ = differing(system_alone(system(schedule), "system")[0].choice, run)
     return Ended(once, wanted, len(trained), len(trained) - len(set(trained)), len(lost), differ or 0, left)
 
 

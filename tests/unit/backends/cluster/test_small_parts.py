@@ -158,7 +158,8 @@ def test_a_death_is_told_with_its_place_and_its_last_words(tmp_path, monkeypatch
     assert said.why == "the run waited for it (update); the last that it wrote: second | third | fatal: no memory"
 
 
-@pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port")])
+@pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port"),
+                                   Exception("The current node timed out during startup.")])
 def test_a_cluster_that_does_not_start_is_told(monkeypatch, error):
     def init(*_, **__):
         raise error
