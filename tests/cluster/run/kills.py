@@ -3,10 +3,10 @@
     python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
 Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
-samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after one step more has been trained. A
-driver that was killed, or that has ended because something died too often, is resumed. With `--minutes` no kill comes
-after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost, a prompt trained twice, a
-decision of the schedule is another in a replay of the journal, or a process is left over.
+samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after one step
+more has been trained. A driver that was killed, or that has ended because something died too often, is resumed. With
+`--minutes` no kill comes after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost,
+a prompt trained twice, a decision of the schedule is another in a replay of the journal, or a process is left over.
 """
 
 from __future__ import annotations
