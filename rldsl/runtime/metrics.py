@@ -106,6 +106,8 @@ FAMILIES = {
     "divergence": Metric("divergence/", "divergence,", "number",
                          "mean of this divergence between policy and teacher, in nats, over computed tokens"),
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
+    "memory": Metric("memory/", "memory, MB,", "number",
+                     "most resident memory of a process of this role of the cluster, in megabytes"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
     "stage": Metric("stage/", "after", "number", "held-out score at the end of this stage of a pipeline"),

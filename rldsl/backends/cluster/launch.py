@@ -38,8 +38,9 @@ from rldsl.runtime.usage import Usage
 
 from .capability import refuse
 from .engine_process import spawner
+from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import REWARD, ROLLOUT, Reserved, Role, reserve, roles
+from .placement import REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
 from .rank import RankSpec
 from .ray_session import ray_session
 from .reward import RewardSite
@@ -141,6 +142,7 @@ def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, reserved: Reserv
     trainer = start_trainer(ranks, reserved, rollouts.load)
     opened.callback(trainer.group.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), TRAIN: trainer.group.actors})}
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts
 

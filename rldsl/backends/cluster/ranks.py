@@ -11,6 +11,7 @@ from typing import Any
 
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.usage import resident
 
 from . import guard
 from .deaths import dead, own_words, stalled
@@ -45,6 +46,10 @@ class RankActor:
     def pid(self) -> int:
         """The number of this process."""
         return os.getpid()
+
+    def resident(self) -> float:
+        """Bytes of memory that this process holds."""
+        return resident()
 
 
 class Ranks:

@@ -105,6 +105,10 @@ class Rollouts:
         self._pushed(version, weights.manifest.bytes, time.monotonic() - begun)
         return weights.manifest.fingerprint
 
+    def actors(self) -> list[Any]:
+        """Every engine's process."""
+        return [engine.actor for engine in self._engines]
+
     def close(self) -> None:
         """Ends every engine's process."""
         import ray
