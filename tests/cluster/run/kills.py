@@ -3,8 +3,8 @@
     python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
 Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
-samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after one step
-more has been trained. A driver that was killed, or that has ended because something died too often, is resumed. With
+samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after some steps
+more have been trained. A driver that was killed, or that has ended because something died too often, is resumed. With
 `--minutes` no kill comes after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost,
 a prompt trained twice, a decision of the schedule is another in a replay of the journal, or a process is left over.
 """
@@ -34,10 +34,12 @@ DRIVER = "driver"
 ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "reward": "ray::RewardActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
 SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
+STEPS = 6
+"""Steps of a run for each of its kills, and the most between two kills."""
 MOST_SECONDS = 3.0
-"""Between one step more and the kill."""
-STEPS = 8
-"""Steps of a run for each of its kills."""
+"""Between the last of these steps and the kill."""
+STUCK_SECONDS = 900.0
+"""Without a step, after which the command gives up."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,10 @@ class Session:
 
     def step(self) -> bool:
         """Waits for one step more, resuming what has ended; False where the run is over."""
-        before = len(self.trained)
+        before, until = len(self.trained), time.monotonic() + STUCK_SECONDS
         while len(self.trained) == before:
+            if time.monotonic() > until:
+                raise SystemExit(f"no step for {STUCK_SECONDS:g} s: {self.going.said()}")
             if self.going.inner.poll() == 0:
                 return False
             if self.going.inner.poll() is not None:
@@ -118,8 +122,8 @@ class Session:
 
     def end(self) -> Ended:
         """Brings the run to its end."""
-        while self.going.inner.wait() != 0:
-            self.resume()
+        while self.step():
+            continue
         self.going.gone()
         return ended(self.run, self.schedule, self.steps, len(self.going.processes()))
 
@@ -147,8 +151,9 @@ def drawn_roles(rng: random.Random) -> Iterator[str]:
 
 def killed(session: Session, kills: int, rng: random.Random, until: float) -> Iterator[Kill]:
     """Kills one process after another while the run lasts."""
-    session.step()
     for _, role in zip(range(kills), drawn_roles(rng), strict=False):
+        for _ in range(rng.randint(1, STEPS)):
+            session.step()
         time.sleep(rng.uniform(0.0, MOST_SECONDS))
         if time.monotonic() > until or not session.kill(role, rng):
             return
