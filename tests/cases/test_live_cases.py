@@ -93,7 +93,7 @@ def test_c074_an_answer_that_is_lost_is_asked_for_again_or_named(tmp_path, name,
 
     stream.poll = forgetful
     try:
-        event_loop.execute(run, stream, stall=0.5)
+        event_loop.execute(run, stream, stall=2.0)
     except RunError as error:
         group, sibling = lost[0]
         assert error.diagnostic.code == "RL604" and f"{group}.{sibling} for " in error.diagnostic.message
