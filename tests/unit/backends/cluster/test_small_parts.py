@@ -132,6 +132,19 @@ def test_what_the_engines_lack_is_named(tmp_path):
     assert len(lacks(other)) == 1 and "own state" in lacks(other)[0]
 
 
+def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
+    """C-025, C-065: no push of these engines carries one."""
+    plain = recipe(tmp_path, "nodes: 1")
+    optim = replace(plain.settings.optim, lora_rank=4)
+    assert lacks(replace(plain, settings=replace(plain.settings, optim=optim))) == ["it trains a part of the policy"]
+
+
+def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
+    asked = roles(recipe(tmp_path, "nodes: 1, reward: 3"))
+    assert asked[-1] == Role("reward", 3) and asked[-1].bundle == {"CPU": 1.0}
+    assert not any(role.name == "reward" for role in roles(recipe(tmp_path, "nodes: 1")))
+
+
 def test_errors_travel_with_what_they_say():
     said = Diagnostic("RL604", "m", why="w", fix="f")
     assert pickle.loads(pickle.dumps(RunError(said))).diagnostic == said
