@@ -37,12 +37,14 @@ def dead(who: str, error: BaseException, costs: str, *, severity: str = "error")
 
 
 def last_words(logs: Path | None, pid: str) -> str:
-    """The last lines that a process wrote on standard error, where Ray keeps its log on this machine."""
+    """The last lines that a process wrote on standard error, but for warnings, where Ray keeps its log on this machine.
+    """
     for file in logs.glob(f"worker-*-{pid}.err") if logs is not None else ():
         with file.open("rb") as f:
             f.seek(max(0, file.stat().st_size - TAIL))
             lines = [line.strip() for line in f.read().decode(errors="replace").splitlines()]
-        return " | ".join([line for line in lines if line and not line.startswith(OURS)][-LINES:])
+        told = [line for line in lines if line and not line.startswith(OURS) and "warning" not in line.lower()]
+        return " | ".join(told[-LINES:])
     return ""
 
 

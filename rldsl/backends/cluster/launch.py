@@ -110,7 +110,8 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
-                         why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
+                         why=f"{error.diagnostic.why}; all ranks start again, from the checkpoint after batch "
+                             f"{kept.step}"))
         rollouts.pause()
         rollouts.poll(0.0)
         trainer.group.start()

@@ -161,7 +161,8 @@ def test_a_death_is_told_in_one_sentence():
 
 def test_a_death_is_told_with_its_place_and_its_last_words(tmp_path, monkeypatch):
     """C-033: which process on which node, what the run waited for, how it ended and what it wrote before."""
-    (tmp_path / "worker-ab-01000000-77.err").write_text(":job_id:01\nfirst\nsecond\n\nthird\nfatal: no memory\n")
+    log = ":job_id:01\nfirst\nsecond\n\nthird\nfatal: no memory\nWarning: so it is\n"
+    (tmp_path / "worker-ab-01000000-77.err").write_text(log)
     assert last_words(tmp_path, "77") == "second | third | fatal: no memory"
     assert last_words(tmp_path, "78") == last_words(None, "77") == ""
     monkeypatch.setattr(deaths, "_logs", lambda: tmp_path)
