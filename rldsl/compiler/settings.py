@@ -184,7 +184,8 @@ class Health:
     detectors: Annotated[tuple[Detector, ...], Bare()] = ()
 
 
-MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor")
+MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor",
+            "reward")
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,7 @@ class Cluster:
     context: Count = 1
     expert: Count = 1
     rollout_tensor: Count = 1
+    reward: Count | None = None  # processes that score, of one CPU each; none: beside the driver
     micro_tokens: Tokens | None = None  # none: as the backend judges best
 
 

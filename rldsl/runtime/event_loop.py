@@ -6,6 +6,7 @@ one thing after another. What a batch goes through stays the graph's nodes. No s
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter, deque
@@ -24,6 +25,7 @@ from . import pool as pools
 from .answers import STALL, Answers, stalled
 from .errors import RunError
 from .executor import exhausted, phases, report, walk
+from .flight import in_flight, require_open
 from .pool import Group
 from .protocols import StreamingRollout
 from .run import Run, Score
@@ -187,18 +189,14 @@ class EventLoop:
             raise stalled(self._awaited(), self.stall)
 
     def _awaited(self) -> str:
-        flight = sum(len(g.open) for g in self.pool.values() if g.started)
-        what = [f"{flight} responses in flight"] if flight and not self.paused else []
+        what = [in_flight(self.clock)]
         what += [f"the scores of {len(self.scoring)} prompts"] if self.scoring else []
         what += ["the trainer"] if self.training is not None else []
-        return " and ".join(what) or "nothing at all: the schedule orders nothing more"
+        return " and ".join(filter(None, what)) or "nothing at all: the schedule orders nothing more"
 
     def _ended(self, t: Trajectory) -> None:
         group = self.pool.get(t.group)
-        if group is None or t.sibling not in group.open or t.prompt != group.request.prompt:
-            raise RunError(Diagnostic("RL610", f"response {t.group}.{t.sibling} came back and is not open",
-                                      why="group statistics over the wrong rows train on noise",
-                                      fix="this is a defect of the rollout engine; report it with the journal"))
+        require_open(group, t.group, t.sibling, t.prompt, t)
         del group.open[t.sibling]
         group.done.append(t)
         spent, since = self.clock.pop((t.group, t.sibling))
@@ -333,10 +331,11 @@ class EventLoop:
         self.pausing, now, survives = True, time.monotonic(), self.run.terms.survives
         self.stopped = now
         for request in self.stream.pause():
-            group, sibling = self.pool[request.group], request.first
+            group, sibling = self.pool.get(request.group), request.first
+            require_open(group, request.group, sibling, request.prompt, request.prefix)
             group.open[sibling] = request
             clock = self.clock[group.number, sibling]
-            clock[0] += now - clock[1]
+            clock[0], clock[1] = clock[0] + now - clock[1], math.inf
             if not request.prefix.tokens:
                 continue
             group.cuts[sibling] = group.cuts.get(sibling, 0) + 1

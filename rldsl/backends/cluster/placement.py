@@ -12,7 +12,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-ROLLOUT, TRAIN = "rollout", "train"
+ROLLOUT, TRAIN, REWARD = "rollout", "train", "reward"
 SECONDS = 10.0
 """How long bundles that fit the cluster may take to be reserved; others that hold them keep them longer."""
 
@@ -35,7 +35,7 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU.
 
     Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
-    of `rollout_tensor` devices, a trainer's rank one of one device.
+    of `rollout_tensor` devices, a trainer's rank one of one device, a scorer one of a CPU.
     """
     cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
     gpu = cluster.gpus_per_node is not None
@@ -44,15 +44,18 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
     training = pools.get(TRAIN, pool or own)
     each, device = cluster.rollout_tensor, 0.0 if not gpu else 0.5 if recipe.placement.choice.shared() else 1.0
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device))
+    scoring = [Role(REWARD, cluster.reward)] if cluster.reward else []
+    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *scoring)
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """Reserved bundles: those of each role in order. `each` is what one process of a role may take of GPUs."""
+    """Reserved bundles: those of each role in order, `count` of them. `each` is what one process of a role may take of
+    GPUs."""
 
     group: Any
     first: Mapping[str, int]
+    count: Mapping[str, int]
     each: Mapping[str, float]
 
     def gpus(self, role: str) -> float:
@@ -78,7 +81,7 @@ def reserve(wanted: tuple[Role, ...], seconds: float = SECONDS) -> Reserved:
     first, end = {}, 0
     for role in wanted:
         first[role.name], end = end, end + role.count
-    return Reserved(group, first, {role.name: role.gpus for role in wanted})
+    return Reserved(group, first, {role.name: role.count for role in wanted}, {role.name: role.gpus for role in wanted})
 
 
 def _require_room(wanted: tuple[Role, ...]) -> None:

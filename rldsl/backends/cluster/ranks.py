@@ -11,6 +11,7 @@ from typing import Any
 
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.usage import resident
 
 from . import guard
 from .deaths import dead, own_words, stalled
@@ -45,6 +46,10 @@ class RankActor:
     def pid(self) -> int:
         """The number of this process."""
         return os.getpid()
+
+    def resident(self) -> float:
+        """Bytes of memory that this process holds."""
+        return resident()
 
 
 class Ranks:
@@ -100,8 +105,8 @@ class Ranks:
             except RayActorError as error:
                 number = refs.index(come[0])
                 self.end()
-                raise RunError(dead(f"trainer rank {number}", error,
-                                    "the other ranks cannot go on without it and were ended")) from None
+                raise RunError(dead(f"trainer rank {number}", error, f"the run waited for it ({what}); the other ranks "
+                                    "cannot go on without it and were ended")) from None
             except RayTaskError as error:
                 own = own or self._raised(error, refs.index(come[0]))
         if own is not None:

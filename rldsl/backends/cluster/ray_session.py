@@ -69,7 +69,7 @@ def _start(processes: int, quiet: dict) -> None:
     try:
         ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                  object_store_memory=OBJECT_STORE, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError) as error:
+    except Exception as error:  # where a node does not come up in time, Ray raises just that
         raise RunError(Diagnostic(
             "RL606", "Ray does not start on this machine", why=str(error).strip().splitlines()[0],
             fix="where the machine is busy or short of memory, try again when it is not; "

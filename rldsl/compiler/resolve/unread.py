@@ -67,18 +67,27 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
         yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage", "sampling"),
                      "a term that reads a teacher in `teachers`, or responses that it begins")
-    for name in ("reward", "judge"):
-        yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
-                     f"a source in the feedback that asks the {name}")
-    yield Reader("model.judge_warm_start", lambda: _asked(recipe, "reward") or (
-        _asked(recipe, "judge") and s.model.judge != "policy"), ("feedback", "model.judge"),
-                 "a reward model or a judge of its own")
+    yield from _scoring(recipe)
     yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",),
                  "a rank: optim.lora_rank")
     yield Reader("data.pretrain", lambda: _reads(recipe, PRETRAIN), ("gate",), "a term that reads pretraining texts")
     yield Reader("data.pretrain_texts", lambda: s.data.pretrain is not None, ("data.pretrain",), "texts: data.pretrain")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
+
+
+def _scoring(recipe: Recipe) -> Iterator[Reader]:
+    """What some ways to score a response read."""
+    s, functions = recipe.settings, [n for n in feedback_nodes(recipe.feedback)
+                                     if isinstance(n.choice, Source) and not isinstance(n.choice, ModelSource)]
+    yield Reader("cluster.reward", lambda: bool(functions), ("feedback",),
+                 "a source in the feedback whose scores a function computes")
+    for name in ("reward", "judge"):
+        yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
+                     f"a source in the feedback that asks the {name}")
+    yield Reader("model.judge_warm_start", lambda: _asked(recipe, "reward") or (
+        _asked(recipe, "judge") and s.model.judge != "policy"), ("feedback", "model.judge"),
+                 "a reward model or a judge of its own")
 
 
 def _trained(recipe: Recipe) -> bool:

@@ -45,6 +45,7 @@ def session():
 
 
 def test_the_front_trains_as_one_engine_and_comes_back_from_a_death(session, folders, tmp_path) -> None:
+    """C-033: a rank that dies in a collective ends all, and all come back."""
     made, rows = objective(target=objective().advantage), made_rows()
     engine = embedded(folders["llama"], made, ADAMW, critic=(ADAMW, 1))
     spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", made, SAMPLING, ADAMW, critic=(ADAMW, 1))
