@@ -86,6 +86,10 @@ def assigns(settings: Sequence[Setting]) -> tuple[Assign, ...]:
 # ── the values of one dimension ──────────────────────────────────────────────────────────────────────
 
 def _axis(d: Dimension, scope: Scope, texts: Mapping[str, list[str]], report: Report) -> Axis | None:
+    if not d.values:
+        report.add("RL212", "a zip without dimensions moves nothing", d.span, "empty",
+                   fix="write in it what moves together, such as gate.low in [0.1, 0.2]")
+        return None
     columns = [_column(e, scope, texts, report) for e in d.values]
     if None in columns:
         return None
