@@ -166,11 +166,15 @@ def _adjusted(sections: Sequence[Section]) -> tuple[Section, ...]:
 
 
 def _attribution(e: Expansion, found: Mapping) -> tuple[Mapping[str, float], int] | None:
-    """Over the seeds' mean at each subset of changes; only where all orders were asked for."""
+    """Over the mean at each subset of changes of the seeds that all of them have, so that seeds stay paired; only where
+    all orders were asked for."""
     if e.kind != ABLATION or e.orders != "all":
         return None
-    means = {frozenset(p.changed): estimate(list(v.values())).mean for p in e.points if (v := _values(found[p.id]))}
-    return shapley(means, e.order)
+    scores = {frozenset(p.changed): v for p in e.points if (v := _values(found[p.id]))}
+    seeds = set.intersection(*(set(v) for v in scores.values())) if scores else set()
+    if not seeds:
+        return None
+    return shapley({s: estimate([v[x] for x in sorted(seeds)]).mean for s, v in scores.items()}, e.order)
 
 
 def to_json(c: Comparison) -> dict[str, Any]:

@@ -85,8 +85,19 @@ def _design(c: Comparison) -> Iterator[str]:
     if c.attribution is None:
         yield ("The gain of a change depends on those made before it: another order divides the whole differently "
                "(--order all runs them all).")
+    yield from _skipped(c)
     for place, number in _bundles(c):
         yield f"{place} changes {number} things at once; its row cannot say which of them did it."
+
+
+def _skipped(c: Comparison) -> Iterator[str]:
+    """Rows of the path whose difference jumps over rows without a score."""
+    path = c.sections[0].rows
+    for i, row in enumerate(path[1:], 1):
+        if row.other and row.score and row.other != path[i - 1].point:
+            before = next(k for k, r in enumerate(path) if r.point == row.other)
+            yield (f"{row.label} is compared with {row.against}, because the rows between have no score: its difference "
+                   f"is that of {', '.join(c.expansion.order[before:i])} together.")
 
 
 def _bundles(c: Comparison) -> Iterator[tuple[str, int]]:

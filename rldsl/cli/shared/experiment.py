@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ def perform(expansion: Any, warnings: Sequence[Diagnostic], root: Path, args: Na
     from rldsl.experiments.preview import to_json, to_text
     from rldsl.experiments.registry import finished
 
+    from .session import stands
+
     done = set() if args.again else set(finished(root))
     with frozen_below(root):
         frozen = freeze(expansion, root)
@@ -65,7 +68,7 @@ def perform(expansion: Any, warnings: Sequence[Diagnostic], root: Path, args: Na
     told = ", ".join(f"{n} {word.lower()}" for word, n in counts.items())
     lines = [f"{expansion.name}: {told}", f"  frozen in      {frozen}"]
     if result.tracked is not None:
-        lines.append(f"  mlflow run     {result.tracked.run_id}")
+        lines.append(f"  mlflow run     {stands(asdict(result.tracked))}")
     if not result.found:
         lines.append(f"  report         {result.home / 'report.html'}")
     lines.append(f"  compare with   rldsl report {expansion.name}")

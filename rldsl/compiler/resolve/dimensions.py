@@ -64,8 +64,8 @@ def bounded(sweep: Sweep, found: Sequence[Axis], report: Report) -> bool:
     total = count(found)
     if total <= MOST:
         return True
-    sizes = " × ".join(f"{a.size:,}" for a in found)
-    report.add("RL213", f"the sweep `{sweep.name}` has {sizes} = {total:,} combinations; at most {MOST:,} are run",
+    sizes = " × ".join(f"{a.size:,}" for a in found) + " = " if len(found) > 1 else ""
+    report.add("RL213", f"the sweep `{sweep.name}` has {sizes}{total:,} combinations; at most {MOST:,} are run",
                sweep.name_span, "too many", also=tuple((a.dimension.span, f"{a.size:,}") for a in found),
                why="each is a training run of its own", fix="take fewer values, or join dimensions with zip { … }")
     return False
@@ -124,9 +124,16 @@ def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Repor
             return None
     if not len(found):
         report.add("RL212", "a dimension without values leaves nothing to run", e.span, "empty",
-                   fix="write the lower end first" if isinstance(folded, Range) else "write at least one value")
+                   fix=_filled(folded))
         return None
     return found
+
+
+def _filled(e: Expr) -> str:
+    """How a dimension gets a value."""
+    if not isinstance(e, Range):
+        return "write at least one value"
+    return "write the lower end first" if e.low.value > e.high.value else "ask for at least one value"
 
 
 class Numbers(Sequence):
@@ -165,14 +172,14 @@ def _range(r: Range, scope: Scope, report: Report) -> Sequence | None:
 def _whole(r: Range, low: float, high: float, report: Report) -> Sequence | None:
     if low == int(low) and high == int(high):
         return range(int(low), int(high) + 1)
-    report.add("RL203", "a..b is every whole number from a to b", r.span, "not whole numbers",
+    report.add("RL203", "`a..b` is every whole number from a to b", r.span, "not whole numbers",
                fix="say how many values: a..b linear 5 or a..b log 5")
     return None
 
 
 def _powers(r: Range, low: float, high: float, report: Report) -> Sequence | None:
     if low < 1 or low != int(low) or int(low).bit_count() != 1:
-        report.add("RL204", "pow2 a..b doubles from a, a power of two", r.low.span, "no power of two",
+        report.add("RL204", "`pow2 a..b` doubles from a, a power of two", r.low.span, "no power of two",
                    fix="write pow2 16..64, which is 16, 32, 64")
         return None
     steps = int(high // low).bit_length() if high >= low else 0

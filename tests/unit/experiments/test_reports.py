@@ -11,11 +11,13 @@ from rldsl.cli.main import main
 from rldsl.compiler.canonical import canonical
 from rldsl.compiler.resolve import resolve
 from rldsl.compiler.resolve.ablation import Options
+from rldsl.diagnostics import Span
 from rldsl.experiments.ablate import Ends, expand_ablation, mixed, places
 from rldsl.experiments.comparison import compare
 from rldsl.experiments.expansion import freeze
 from rldsl.experiments.findings import limits
 from rldsl.experiments.registry import folder_of
+from rldsl.grammar.tree import Name
 from rldsl.runtime.journal import Journal
 
 GOAL = """
@@ -123,6 +125,37 @@ def test_the_gain_is_divided_when_all_orders_were_run(project) -> None:
     finish(project, found, lambda changed, seed: 0.3 + sum(GAINS[x] for x in changed) + NOISE[seed])
     gains, orders = compare(found, project, "held_out/score").attribution
     assert orders == 6 and gains == pytest.approx(GAINS)
+
+
+def test_gains_are_divided_over_the_seeds_that_all_have(project) -> None:
+    """A run that is missing does not put its seed's luck into the gain of a change."""
+    found = expansion(project, every=True)
+    finish(project, found, lambda changed, seed: 0.3 + sum(GAINS[x] for x in changed) + 10 * NOISE[seed])
+    point = next(p for p in found.points if p.changed == ("gate",))
+    (folder_of(project, "tiny", point.experiments["2"], False) / "journal.jsonl").unlink()
+    assert compare(found, project, "held_out/score").attribution == (pytest.approx(GAINS), 6)
+
+
+JUMP = """
+recipe jump extends tiny {
+  sampling  = single(max_tokens: 6)
+  advantage = batch_norm
+  gate.high = 0.3
+}
+"""
+
+
+def test_a_difference_over_rows_without_a_score_says_so(project) -> None:
+    (project / "goal.rl").write_text((project / "tiny.rl").read_text() + JUMP)
+    start, goal = (resolve("goal.rl", name) for name in ("tiny", "jump"))
+    order = tuple(Name(x, Span("--order", 1, 1, 1, 1)) for x in ("sampling", "advantage", "gate"))
+    found = expand_ablation(Ends("jumps", "goal.rl", start, goal), project, order=Options(order=order, seeds=2),
+                            metric="held_out/score").expansion
+    assert [p.state for p in found.points[:4]] == ["ready", "invalid", "ready", "ready"]
+    finish(project, found, lambda changed, seed: 0.3 + 0.1 * len(changed) + NOISE[seed])
+    said = "\n".join(limits(compare(found, project, "held_out/score")))
+    assert "+ advantage is compared with tiny" in said and "that of sampling, advantage together" in said
+    assert "+ gate is compared" not in said
 
 
 class Balanced(HTMLParser):
