@@ -113,12 +113,17 @@ def read_plan(path: Path) -> Plan:
         plan = from_json(data)
         whole = key(canonical(from_canonical(plan.recipe))) == key(plan.recipe)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _unreadable(path, "is damaged: a part of it is missing or of another kind") from error
+        raise _foreign(path, "a part of it is missing or of another kind") from error
     if not whole:
-        raise _unreadable(path, "is damaged: its recipe holds what no recipe says")
+        raise _foreign(path, "its recipe holds what no recipe says")
     return plan
 
 
+def _foreign(path: Path, what: str) -> RecipeError:
+    return _unreadable(path, f"was written by another version of rldsl, or is damaged: {what}")
+
+
 def _unreadable(path: Path, what: str) -> RecipeError:
-    return RecipeError([at("RL407", f"The plan {path} {what}.", None,
-                           why="A run reads its plan and nothing else.", fix="Run `rldsl compile` again.")])
+    return RecipeError([at("RL407", f"The plan {path} {what}.", None, why="A run reads its plan and nothing else.",
+                           fix="Compile the recipe again and start a new run, or go on with the version of rldsl that "
+                           "began this one.")])

@@ -82,5 +82,5 @@ def _stats():
     except ImportError as error:
         raise RecipeError([at("RL407", "a report needs scipy, which is not installed", None,
                               why="intervals and tests are taken from a library that others check",
-                              fix="pip install 'rldsl[experiments]'")]) from error
+                              fix="write pip install 'rldsl[experiments]' in a shell")]) from error
     return stats
