@@ -125,7 +125,7 @@ class Driver:
         return tasks
 
     def _start(self, task: Task) -> None:
-        """Starts the job's process, unless one is at work on it already. A folder that cannot be written fails the job."""
+        """Starts the job's process, unless one is at work on it already. A folder that takes nothing fails the job."""
         task.since = task.since or time.monotonic()
         if at_work(task.folder):
             task.process = None

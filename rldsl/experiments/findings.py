@@ -96,8 +96,8 @@ def _skipped(c: Comparison) -> Iterator[str]:
     for i, row in enumerate(path[1:], 1):
         if row.other and row.score and row.other != path[i - 1].point:
             before = next(k for k, r in enumerate(path) if r.point == row.other)
-            yield (f"{row.label} is compared with {row.against}, because the rows between have no score: its difference "
-                   f"is that of {', '.join(c.expansion.order[before:i])} together.")
+            yield (f"{row.label} is compared with {row.against}, because the rows between have no score: its "
+                   f"difference is that of {', '.join(c.expansion.order[before:i])} together.")
 
 
 def _bundles(c: Comparison) -> Iterator[tuple[str, int]]:

@@ -99,7 +99,8 @@ def test_a_damaged_journal_fails_its_run_and_no_other(project, capsys) -> None:
 
 def test_a_child_that_is_refused_says_why(project, capsys, monkeypatch) -> None:
     """It writes down no end: the reason is in what it printed for programs, not in its last line for people."""
-    told = json.dumps({"version": 1, "diagnostics": [{"code": "RL408", "severity": "error", "message": "No such rows."}]})
+    found = {"code": "RL408", "severity": "error", "message": "No such rows."}
+    told = json.dumps({"version": 1, "diagnostics": [found]})
     monkeypatch.setattr("rldsl.experiments.driver.COMMAND", (
         sys.executable, "-c", f"import sys; print({told!r}); print('tiny  runs/x', file=sys.stderr); sys.exit(4)"))
     code, out = sweep(capsys)
