@@ -95,7 +95,7 @@ class Condition:
                 found = parameter(recipe, parts)
                 if found is None:
                     self.report.add("RL207", f"the recipe has no one value `{e.text}`", e.span, "unknown",
-                                    fix=did_you_mean(e.text, recipe.origins))
+                                    fix=did_you_mean(e.text, recipe.origins) or "write AXIS.PARAMETER, as in gate.high")
                     return INVALID
                 return found
         return None

@@ -241,6 +241,7 @@ def test_runs_are_filtered_by_what_their_recipes_say(project, capsys) -> None:
     assert rows("--where", "gate.high == 0.3") == 12
     assert rows("--where", "gate.high == 0.3", "--where", "optim.epochs == 2 and seed == 1") == 2
     assert rows("--where", "reduction == token_mean") == 9 and rows("--where", "gate == clip(0.2)") == 6
-    assert rows("--fingerprint", "zz") == 0
+    assert rows("--fingerprint", "zz") == 0 and rows("--metric", "kl_exact") == 18
+    assert main(["runs", "--metric", "held_oot/score"]) == 4 and "Did you mean `held_out/score`" in capsys.readouterr().err
     assert main(["runs", "--where", "gate.hihg == 1"]) == 1 and main(["runs", "--where", "gate =="]) == 1
     assert "RL207" in capsys.readouterr().err
