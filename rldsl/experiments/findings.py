@@ -9,7 +9,7 @@ from rldsl.compiler.diff import diff
 from rldsl.compiler.show import show_data
 from rldsl.runtime.metrics import metric as metric_of
 
-from .comparison import NO, SAME, UNKNOWN, YES, Comparison, Row
+from .comparison import NO, SAME, UNKNOWN, YES, Comparison, Row, compared
 from .expansion import ABLATION, INVALID
 from .statistics import CONFIDENCE
 
@@ -19,7 +19,7 @@ def evidence(c: Comparison) -> list[tuple[str, str]]:
     e = c.expansion
     recipe = c.recipes[e.reference]
     s = recipe["settings"]
-    runs = sum(len(row.values) for row in {r.point: r for r in c.rows()}.values())
+    runs = len({e.point(row.point).experiments[str(seed)] for row in c.rows() for seed in row.values})
     budget = f"{s['budget']['steps']} batches of {s['data']['prompts']} prompts"
     tasks = ", ".join(t["task"] for t in s["evaluate"]["tasks"])
     judged = (f"{tasks}: {s['evaluate']['problems']} problems, {s['evaluate']['samples']} samples each, after the last "
@@ -37,7 +37,7 @@ def evidence(c: Comparison) -> list[tuple[str, str]]:
 
 
 def _comparisons(c: Comparison) -> int:
-    return len({frozenset((r.point, r.other)) for r in c.rows() if r.adjusted is not None})
+    return len({compared(r, c.expansion) for r in c.rows() if r.adjusted is not None})
 
 
 def limits(c: Comparison) -> list[str]:
