@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rldsl.backends.local.refusal import refuse
+from rldsl.backends.choose import refuse
 from rldsl.compiler.compile import compile_recipe, with_seed
 from rldsl.compiler.plan import Plan, reason, write_plan
 from rldsl.compiler.recipe import Recipe

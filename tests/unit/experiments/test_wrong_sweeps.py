@@ -63,6 +63,21 @@ def test_a_point_that_no_backend_here_runs_is_seen_in_the_dry_run(project, capsy
     assert wrong == "RL406" and "samples while it trains" in says and "RL406" in str(out["diagnostics"])
 
 
+@pytest.mark.parametrize("cluster, states", [("nodes: 1", ["ready"]), ("local", ["invalid"])])
+def test_points_are_judged_by_the_backend_that_would_run_them(project, capsys, cluster, states) -> None:
+    """What one process cannot do, a cluster can."""
+    text = (project / "tiny.rl").read_text().replace("toy:llama-1x16", "toy:llama-2x64").partition("\nsweep ")[0]
+    (project / "tiny.rl").write_text(text.replace("  budget ", f"  cluster  {{ {cluster} }}\n  budget "))
+    body = """system       in [stream(push_every: 2) on disaggregated(rollout: 1, train: 1)]
+  distribution in [tis(2.0)]"""
+    _, out = swept(project, capsys, body, "--dry-run")
+    if states == ["ready"]:
+        assert [p["state"] for p in out["expansion"]["points"]] == states
+    else:
+        assert [d["code"] for d in out["diagnostics"] if d["severity"] == "error"] == ["RL215"]
+        assert "RL406" in out["diagnostics"][-1]["message"]
+
+
 @pytest.mark.parametrize("metric, told", [
     ("held_out/scroe", "held_out/score"), ("held_out/toy:larges", "held_out/toy:largest"),
     ("rewardd/mean", "reward/mean"), ("held_out/score", "a task in the block"),
