@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +17,7 @@ from .trail import plain, source
 
 MOST = 2000
 """Most runs of one sweep: beyond it nobody reads the result, and the expansion itself would take minutes."""
+LITERAL = re.compile(r"-?[\d.]+(e[-+]?\d+)?[A-Za-z%]*", re.IGNORECASE)
 DIGITS = 12
 """Significant digits of computed values, so that 0.1..0.5 linear 5 holds 0.3 and not 0.30000000000000004."""
 
@@ -112,7 +114,7 @@ def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Repor
         case None:
             return None
         case ListExpr(items):
-            found = [(x, source(texts.get(x.span.file, []), x.span) or plain(x)) for x in items]
+            found = [(x, _written(x, texts)) for x in items]
         case Range():
             numbers = _range(folded, scope, report)
             if numbers is None:
@@ -127,6 +129,12 @@ def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Repor
                    fix=_filled(folded))
         return None
     return found
+
+
+def _written(e: Expr, texts: Mapping[str, list[str]]) -> str:
+    """A value as it stands in the recipe; a number that was computed, or has a name, as it came out."""
+    text = source(texts.get(e.span.file, []), e.span)
+    return plain(e) if not text or (isinstance(e, Number) and not LITERAL.fullmatch(text)) else text
 
 
 def _filled(e: Expr) -> str:

@@ -27,6 +27,8 @@ BAD = [
     ("gate.high in [0.2, -1]", 1, "RL204", "at least"),
     ("zip { gate.low in [0.1, 0.2]\ngate.high in [0.3] }", 1, "RL214", "same number"),
     ("gate.high in [0.2]\nexclude when gate.high == 0.2", 1, "RL215", "Every point"),
+    ("gate.high in [0.2]\nexclude when gate.high == 1 / 0", 1, "RL204", "Division by zero"),
+    ("gate.high in [0.2]\nexclude when gate.high == nope * 2", 1, "RL201", "`nope` is not defined here"),
 ]
 
 
@@ -45,6 +47,15 @@ def test_a_wrong_sweep_is_told_and_starts_nothing(project, capsys, body, code, w
     d = errors[0]
     assert told in f"{d['message']} {d['why']} {d['fix']} {[s['label'] for s in d['spans']]}"
     assert d["spans"] and not (project / "runs").exists()
+
+
+def test_constants_stand_wherever_a_value_does(project, capsys) -> None:
+    """In conditions too, computed; and what is shown of a point is its value."""
+    (project / "tiny.rl").write_text("let lo = 0.1\n" + (project / "tiny.rl").read_text())
+    code, out = swept(project, capsys, "gate.low in [lo, lo * 2, 3e-1]"
+                      "\nexclude when gate.low == lo * 2 or gate.low > -lo + 0.35", "--dry-run")
+    points = [(p["values"]["gate.low"], p["state"]) for p in out["expansion"]["points"]]
+    assert code == 0 and points == [("0.1", "ready"), ("0.2", "excluded"), ("3e-1", "excluded")]
 
 
 def test_a_point_that_cannot_compile_is_recorded_and_the_rest_is_run(project, capsys) -> None:

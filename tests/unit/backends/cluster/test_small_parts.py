@@ -145,7 +145,8 @@ def test_a_death_is_told_in_one_sentence():
     assert own_words(Exception("no cause")) is None
 
 
-@pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port")])
+@pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port"),
+                                   Exception("The current node timed out during startup.")])
 def test_a_cluster_that_does_not_start_is_told(monkeypatch, error):
     def init(*_, **__):
         raise error
