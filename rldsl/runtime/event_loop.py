@@ -106,7 +106,7 @@ class EventLoop:
         if run.fresh:
             walk(run, Work(0), [n for n in self.after if n.kind in ("evaluate", "checkpoint")])
         if run.progress.pool:
-            self._restore(run.progress.pool)
+            self._restore({**run.progress.pool, "state": run.progress.schedule})
         else:
             self._tell(run.terms.start(run.progress.batch, run.progress.groups))
 
@@ -131,14 +131,13 @@ class EventLoop:
     def _restore(self, data: dict[str, Any]) -> None:
         """Begins everything again that was open, and computes the scores of what had ended."""
         run = self.run
-        self.state, self.paused, self.dropped = run.progress.schedule, data["paused"], data["dropped"]
-        self.pausing = data["pausing"]
-        if self.state["exported"]:
+        kept = pools.kept_from_json(data, run.data, table_of(run, []))
+        self.paused, self.pausing, self.dropped, self.state = kept.paused, kept.pausing, kept.dropped, kept.state
+        if kept.exported:
             self._export()
         run.record("control", state=self.state)
-        self.events.extend((Event.from_json(e), 0.0) for e in data["events"])
-        self.pool = {g["group"]: pools.from_json(g, run.data) for g in data["groups"]}
-        self.gone = [pools.gone_from_json(g, table_of(run, [])) for g in data["gone"]]
+        self.events.extend((e, 0.0) for e in kept.events)
+        self.pool, self.gone = kept.groups, kept.gone
         for group in self.pool.values():
             if group.told:
                 group.work = self._scored(group)
@@ -146,7 +145,7 @@ class EventLoop:
                 self._complete(group)
         if not (self.paused or self.pausing):
             self._resume()
-        self.pending.extend(Action.from_json(a) for a in data["pending"])
+        self.pending.extend(kept.pending)
         self._perform()
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────

@@ -254,9 +254,10 @@ def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None)
     if found is None:
         run.record("resume", step=-1, skipped=[])
         return
-    engine.load(found.folder, found.state["version"])
-    run.progress = Progress.from_json(found.state["progress"])
-    run.fingerprint = found.state["fingerprint"]
+    with checkpoints.understood():
+        engine.load(found.folder, found.state["version"])
+        run.progress = Progress.from_json(found.state["progress"])
+        run.fingerprint = found.state["fingerprint"]
     run.record("resume", step=found.step, skipped=[list(s) for s in found.skipped])
     for name, reason in found.skipped:
         run.warn(Diagnostic("RL609", f"the checkpoint {name} is passed over: {reason}", severity="warning",

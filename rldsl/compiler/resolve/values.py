@@ -11,7 +11,7 @@ from rldsl.axes.base import Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies, TermName
 from rldsl.compiler.recipe import Node
-from rldsl.compiler.settings import RecipeName, hints
+from rldsl.compiler.settings import RecipeName, TrackerAddress, hints
 from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr, Name, Number, Range, String
@@ -93,7 +93,18 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
         case String(value) if value in SENTINELS and any(b is type(None) for b, _ in options(hint)):
             sentinel(e, name, report)
             return INVALID
+        case String() if any(isinstance(m, TrackerAddress) for m in marks):
+            return _address(e, marks, name, report)
     return e.value
+
+
+def _address(e: String, marks: tuple, name: str, report: Report) -> Any:
+    broken = next(m for m in marks if isinstance(m, TrackerAddress)).broken(e.value)
+    if broken is None:
+        return e.value
+    report.add("RL204", f"`{name}` {broken}", e.span, "no address of a tracker",
+               fix='write "sqlite:///mlflow.db", "file:///path/mlruns", "http://host:5000" or none')
+    return INVALID
 
 
 def _number(e: Number, base: type, marks: tuple, hint: Any, name: str, report: Report) -> Any:
