@@ -35,7 +35,7 @@ ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "reward": "ray
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
 SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
 STEPS = 6
-"""Steps of a run for each of its kills, and the most between two kills."""
+"""Steps of a run for each of its kills; half as many lie between two kills at most, and what a moment takes."""
 MOST_SECONDS = 3.0
 """Between the last of these steps and the kill."""
 STUCK_SECONDS = 900.0
@@ -152,7 +152,7 @@ def drawn_roles(rng: random.Random) -> Iterator[str]:
 def killed(session: Session, kills: int, rng: random.Random, until: float) -> Iterator[Kill]:
     """Kills one process after another while the run lasts."""
     for _, role in zip(range(kills), drawn_roles(rng), strict=False):
-        for _ in range(rng.randint(1, STEPS)):
+        for _ in range(rng.randint(1, STEPS // 2)):
             session.step()
         time.sleep(rng.uniform(0.0, MOST_SECONDS))
         if time.monotonic() > until or not session.kill(role, rng):
