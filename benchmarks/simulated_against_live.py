@@ -112,7 +112,8 @@ def main() -> None:
             trace = recorded(folder, 0)
             share = placement.samples(False)
             full = PROMPTS * SIBLINGS * trace.mean[1]
-            costs = Costs(int(trace.peak / share), trace.train * full * placement.trains(), trace.push or 0.0)
+            costs = Costs(int(trace.peak / share), trace.train * full * placement.trains(), trace.push or 0.0,
+                          pause=trace.pause or 0.0)
             m = simulate(schedule, placement, Terms(PROMPTS, SIBLINGS, batches), costs, trace)
             name = f"{show(schedule)} on {show(placement)}"
             print(row(name, outcome(system, placement, costs, m), folder), flush=True)

@@ -15,10 +15,11 @@ launched and neither handed to the trainer nor dropped. Events, with the fields 
 - `exhausted`: the bound on refilling this batch is reached; what is in the pool must do
 - `paused`: nothing is being generated any more, and every group without open responses was reported
 - `updated`: the batch that was handed over is trained, in `updates` optimizer steps
-- `published`: the engines have the trainer's weights
+- `published`: the engines have the weights that were sent
 
 Actions: `launch` the next `prompts` groups · `pause` generation, keeping what exists · `resume` what was paused ·
-`train` the batch of `groups` · `publish` the trainer's weights, with `reset` after which the optimizer begins anew.
+`train` the batch of `groups` · `export` the trainer's weights as they are, so that it may train while they are sent ·
+`publish` what was exported, or the trainer's weights, with `reset` after which the optimizer begins anew.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ class Schedule(Choice):
     Entries of the state: `prompts`, `siblings`, `batches`, `admit`, `versions` as in the start event; `batch`, the
     next to be handed over; `group`, the next number; `pool`, its size in groups; `open`, the responses that were
     launched and have not ended (in flight or paused); `ready`, the groups that can be trained, in the order they
-    became so; `training`, `pushing`, `exhausted`; `paused` ("no", "asked", "yes"); `behind` and `updates`, the batches
-    and optimizer steps trained since the last push.
+    became so; `training`, `pushing`, `exhausted`; `exported`, whether exported weights are still to be published;
+    `paused` ("no", "asked", "yes"); `behind` and `updates`, the batches and optimizer steps trained since the weights
+    that were last exported or published.
     """
 
     axis = "system"
@@ -126,9 +128,7 @@ class Schedule(Choice):
         """The new state and what to do now. `state` is left as it is."""
         known = {**self.initial(), **begun(event)} if event.kind == "start" else noted(state, event)
         known, actions = self.decide(known, event)
-        for action in actions:
-            known = performed(known, action)
-        return known, tuple(actions)
+        return after(known, actions), tuple(actions)
 
     def decide(self, state: State, event: Event) -> tuple[State, Iterable[Action]]:
         """What to do, where `event` is noted in `state` already; the state with entries of its own renewed."""
@@ -141,7 +141,8 @@ def begun(event: Event) -> State:
     """The books before anything was launched."""
     return {"prompts": event.prompts, "siblings": event.siblings, "batches": event.batches, "admit": event.admit,
             "versions": event.versions, "batch": event.batch, "group": event.group, "pool": 0, "open": 0, "ready": [],
-            "training": False, "pushing": False, "exhausted": False, "paused": "no", "behind": 0, "updates": 0}
+            "training": False, "pushing": False, "exported": False, "exhausted": False, "paused": "no", "behind": 0,
+            "updates": 0}
 
 
 def noted(state: State, event: Event) -> State:
@@ -161,7 +162,8 @@ def noted(state: State, event: Event) -> State:
             return {**state, "training": False, "behind": state["behind"] + 1,
                     "updates": state["updates"] + event.updates}
         case "published":
-            return {**state, "pushing": False, "behind": 0, "updates": 0}
+            since = {} if state["exported"] else {"behind": 0, "updates": 0}
+            return {**state, "pushing": False, "exported": False, **since}
     raise ValueError(f"there is no event `{event.kind}`")
 
 
@@ -179,9 +181,18 @@ def performed(state: State, action: Action) -> State:
             gone = set(action.groups)
             return {**state, "training": True, "batch": state["batch"] + 1, "pool": state["pool"] - len(gone),
                     "ready": [g for g in state["ready"] if g not in gone], "exhausted": False}
+        case "export":
+            return {**state, "exported": True, "behind": 0, "updates": 0}
         case "publish":
             return {**state, "pushing": True}
     raise ValueError(f"there is no action `{action.kind}`")
+
+
+def after(state: State, actions: Iterable[Action]) -> State:
+    """The books once all of these are under way."""
+    for action in actions:
+        state = performed(state, action)
+    return state
 
 
 # ── decisions that several schedules share ───────────────────────────────────────────────────────────
@@ -237,6 +248,16 @@ def push(state: State, interrupt: str, *, reset: bool = False) -> tuple[Action, 
     if at_once:
         return (Action("publish", reset=reset),)
     return (Action("pause"),) if interrupt == "abort" and state["paused"] == "no" else ()
+
+
+def export(state: State) -> tuple[Action, ...]:
+    """Keeps the weights that are to be sent, unless others are under way; the trainer may then go on, before `send`."""
+    return () if state["training"] or state["exported"] else (Action("export"),)
+
+
+def send(state: State, interrupt: str, *, reset: bool = False) -> tuple[Action, ...]:
+    """As `push`, of what was exported."""
+    return push(state, interrupt, reset=reset) if state["exported"] and not state["pushing"] else ()
 
 
 def go_on(state: State) -> tuple[Action, ...]:

@@ -18,6 +18,7 @@ EPILOG = ("examples: simulate grpo.rl · simulate grpo.rl --against 'partial(0.8
 NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (default: as recorded, or as it takes to "
             "sample one in all slots)", "positive"),
            ("--push", "SECONDS", "that new weights take to the engines (default: as recorded, or 0)", "not negative"),
+           ("--pause", "SECONDS", "that stopping what is under way takes (default: as recorded, or 0)", "not negative"),
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
            ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
@@ -156,14 +157,16 @@ def _machine(args: argparse.Namespace, first: tuple[str, Any, Any]) -> tuple[Any
     recorded = trace.train and trace.train * full * trace.mean[1] * placement.trains()
     train = args.train or recorded or full * trace.mean[0] / slots
     push = args.push if args.push is not None else trace.push or 0.0
+    pause = args.pause if args.pause is not None else trace.pause or 0.0
     facts = {"batch": f"{terms.prompts} prompts × {terms.siblings} responses",
              "responses": f"{trace.source}: mean {trace.mean[0]:.4g} s, {trace.mean[1]} tokens",
              "slots": f"{slots} responses at a time on all devices",
              "training": f"{train:.4g} s a batch on all devices", "push": f"{push:.4g} s",
+             "pause": f"{pause:.4g} s",
              "stopped responses": f"computed again at {args.prefill:g} tokens/s" if args.prefill else "go on at once"}
     if terms.at_once is not None:
         facts["sources"] = "the limit for each source is left out: a trace has none"
-    return Costs(slots, train, push, args.prefill), trace, facts
+    return Costs(slots, train, push, args.prefill, pause), trace, facts
 
 
 def _trace(args: argparse.Namespace, recipe: Any) -> Any:

@@ -6,11 +6,13 @@ one thing after another. What a batch goes through stays the graph's nodes. No s
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from rldsl.algebra.evaluate import Value
@@ -23,6 +25,7 @@ from . import pool as pools
 from .answers import STALL, Answers, stalled
 from .errors import RunError
 from .executor import exhausted, phases, report, walk
+from .flight import in_flight, require_open
 from .pool import Group
 from .protocols import StreamingRollout
 from .run import Run, Score
@@ -60,6 +63,15 @@ def one_at_a_time(score: Score) -> Score:
     return locked
 
 
+@dataclass(frozen=True)
+class Exported:
+    """Weights as they were after `batch` batches, of which `work` was the last."""
+
+    batch: int
+    weights: Any
+    work: Work
+
+
 class EventLoop:
     """The state of a live run. `pool` has every group that was launched and is neither trained nor gone."""
 
@@ -75,12 +87,13 @@ class EventLoop:
         self.clock: dict[tuple[int, int], list[float]] = {}
         self.scoring: list[tuple[Future[Work], int]] = []
         self.training: Future[None] | None = None
+        self.exported: Exported | None = None
         self.work, self.gone = Work(run.progress.batch), list[Work]()
         self.updates = run.progress.updates
         self.pausing = self.paused = False
         self.dropped = 0
         self.pushed = self.evaluated = self.kept = run.progress.batch
-        self.news = self.stepped = self.handed = time.monotonic()
+        self.news = self.stepped = self.handed = self.stopped = time.monotonic()
 
     # ── begin and end ────────────────────────────────────────────────────────────────────────────────
 
@@ -93,7 +106,7 @@ class EventLoop:
         if run.fresh:
             walk(run, Work(0), [n for n in self.after if n.kind in ("evaluate", "checkpoint")])
         if run.progress.pool:
-            self._restore(run.progress.pool)
+            self._restore({**run.progress.pool, "state": run.progress.schedule})
         else:
             self._tell(run.terms.start(run.progress.batch, run.progress.groups))
 
@@ -105,6 +118,7 @@ class EventLoop:
         """Gives back the prompts that are left, publishes, evaluates and keeps the last weights."""
         run = self.run
         self.stream.pause()
+        self.exported = None
         while self.stream.poll(0.0):
             continue
         if self.pushed < run.progress.batch:
@@ -117,19 +131,21 @@ class EventLoop:
     def _restore(self, data: dict[str, Any]) -> None:
         """Begins everything again that was open, and computes the scores of what had ended."""
         run = self.run
-        self.state, self.paused, self.dropped = run.progress.schedule, data["paused"], data["dropped"]
+        kept = pools.kept_from_json(data, run.data, table_of(run, []))
+        self.paused, self.pausing, self.dropped, self.state = kept.paused, kept.pausing, kept.dropped, kept.state
+        if kept.exported:
+            self._export()
         run.record("control", state=self.state)
-        self.events.extend((Event.from_json(e), 0.0) for e in data["events"])
-        self.pool = {g["group"]: pools.from_json(g, run.data) for g in data["groups"]}
-        self.gone = [pools.gone_from_json(g, table_of(run, [])) for g in data["gone"]]
+        self.events.extend((e, 0.0) for e in kept.events)
+        self.pool, self.gone = kept.groups, kept.gone
         for group in self.pool.values():
             if group.told:
                 group.work = self._scored(group)
             elif not group.open:
                 self._complete(group)
-        if not self.paused:
+        if not (self.paused or self.pausing):
             self._resume()
-        self.pending.extend(Action.from_json(a) for a in data["pending"])
+        self.pending.extend(kept.pending)
         self._perform()
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────
@@ -167,23 +183,19 @@ class EventLoop:
             return
         if self.pausing and not self.scoring:
             self.pausing, self.paused = False, True
-            self._tell(Event("paused"))
+            self._tell(Event("paused"), time.monotonic() - self.stopped)
         elif time.monotonic() - self.news > self.stall:
             raise stalled(self._awaited(), self.stall)
 
     def _awaited(self) -> str:
-        flight = sum(len(g.open) for g in self.pool.values() if g.started)
-        what = [f"{flight} responses in flight"] if flight and not self.paused else []
+        what = [in_flight(self.clock)]
         what += [f"the scores of {len(self.scoring)} prompts"] if self.scoring else []
         what += ["the trainer"] if self.training is not None else []
-        return " and ".join(what) or "nothing at all: the schedule orders nothing more"
+        return " and ".join(filter(None, what)) or "nothing at all: the schedule orders nothing more"
 
     def _ended(self, t: Trajectory) -> None:
         group = self.pool.get(t.group)
-        if group is None or t.sibling not in group.open or t.prompt != group.request.prompt:
-            raise RunError(Diagnostic("RL610", f"response {t.group}.{t.sibling} came back and is not open",
-                                      why="group statistics over the wrong rows train on noise",
-                                      fix="this is a defect of the rollout engine; report it with the journal"))
+        require_open(group, t.group, t.sibling, t.prompt, t)
         del group.open[t.sibling]
         group.done.append(t)
         spent, since = self.clock.pop((t.group, t.sibling))
@@ -255,9 +267,12 @@ class EventLoop:
                     self._resume()
                 case "train":
                     self._train(action)
+                case "export":
+                    self._export()
                 case "publish":
+                    begun = time.monotonic()
                     self._publish(reset=action.reset)
-                    self._tell(Event("published"), time.monotonic() - self.handed)
+                    self._tell(Event("published"), time.monotonic() - begun)
 
     def _launch(self, count: int) -> None:
         progress, data = self.run.progress, self.run.data
@@ -313,11 +328,13 @@ class EventLoop:
     def _pause(self) -> None:
         """Stops what is in flight; what was cut too often is given up."""
         self.pausing, now, survives = True, time.monotonic(), self.run.terms.survives
+        self.stopped = now
         for request in self.stream.pause():
-            group, sibling = self.pool[request.group], request.first
+            group, sibling = self.pool.get(request.group), request.first
+            require_open(group, request.group, sibling, request.prompt, request.prefix)
             group.open[sibling] = request
             clock = self.clock[group.number, sibling]
-            clock[0] += now - clock[1]
+            clock[0], clock[1] = clock[0] + now - clock[1], math.inf
             if not request.prefix.tokens:
                 continue
             group.cuts[sibling] = group.cuts.get(sibling, 0) + 1
@@ -349,24 +366,31 @@ class EventLoop:
         run, self.kept = self.run, self.run.progress.batch
         run.progress.schedule = self.state
         run.progress.pool = {"groups": [pools.to_json(g) for g in self.pool.values()], "paused": self.paused,
+                             "pausing": self.pausing,
                              "gone": [pools.gone_to_json(w) for w in self.gone], "dropped": self.dropped,
                              "pending": [a.to_json() for a in (action, *self.pending)],
                              "events": [e.to_json() for e, _ in self.events]}
         keep(run)
 
+    def _export(self) -> None:
+        self.exported = Exported(self.run.progress.batch, self.run.trainer.export(), self.work)
+
     def _push(self) -> str:
-        self.pushed = self.run.progress.batch
-        return self.stream.load(self.pushed, self.run.trainer.export())
+        if self.exported is None:
+            self._export()
+        sent, self.exported = self.exported, None
+        self.pushed = sent.batch
+        return self.stream.load(sent.batch, sent.weights)
 
     def _publish(self, *, reset: bool = False) -> None:
         """Sends the weights; where a held-out score is due, it is taken with them."""
-        run, done = self.run, self.run.progress.batch
-        self.handed = time.monotonic()
-        walk(run, self.work, [n for n in self.after if n.kind == "publish"])
+        run, sent = self.run, self.exported
+        done, work = (run.progress.batch, self.work) if sent is None else (sent.batch, sent.work)
+        walk(run, work, [n for n in self.after if n.kind == "publish"])
         if reset:
             run.trainer.forget()
         for node in run.graph.of("evaluate"):
             every = node.options["every"]
             if done // every > self.evaluated // every or done >= run.settings.steps:
-                run.record("evaluate", step=done, metrics=held_out(run, node))
+                run.record("evaluate", step=done, metrics=held_out(run, node, done))
         self.evaluated = done

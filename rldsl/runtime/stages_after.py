@@ -35,19 +35,18 @@ def evaluate(run: Run, work: Work, node: Node) -> None:
     answered once, else sampled as in training."""
     done = run.progress.batch
     if done % node.options["every"] == 0 or done >= run.settings.steps:
-        run.progress.held_out = held_out(run, node)
+        run.progress.held_out = held_out(run, node, done)
         run.record("evaluate", step=done, metrics=run.progress.held_out)
 
 
 def untrained(run: Run) -> None:
     """Records the held-out score of a policy that knows nothing yet, where the recipe evaluates at all."""
     for node in run.graph.of("evaluate"):
-        run.record("evaluate", step=0, metrics={UNTRAINED.name: held_out(run, node)[HELD_OUT.name]})
+        run.record("evaluate", step=0, metrics={UNTRAINED.name: held_out(run, node, 0)[HELD_OUT.name]})
 
 
-def held_out(run: Run, node: Node) -> dict[str, float]:
-    """The mean score on the held-out problems of all tasks and of each."""
-    done = run.progress.batch
+def held_out(run: Run, node: Node, done: int) -> dict[str, float]:
+    """The mean score on the held-out problems of all tasks and of each, by weights that `done` batches have trained."""
     options = sampling_options(run.graph.of("sample")[0])
     tally = Tally()
     for task in node.options["tasks"]:

@@ -4,7 +4,9 @@ As many responses as a batch has are kept in flight: where a group's worth has e
 while the trainer works.
 Differs from `one_step_off`: a batch is whatever is complete first, so nothing waits for the slowest response and
 nothing bounds the age of the data; `admit` and `max_lag` do.
-Exact: weights are sent between batches, at the first one by whose end `push_every` updates have gathered.
+Exact: the weights that are sent are those at the end of the first batch by which `push_every` updates have gathered.
+The trainer goes on with the next batch meanwhile, but is never further ahead of what was sent than that; where the
+optimizer begins anew, it waits.
 Source: GLM-5 technical report, asynchronous agentic RL (K unpublished; the optimizer begins anew at each push);
 LongCat's DORA (what is in flight is finished by its own weights: `versions` on the placement); slime's asynchronous
 training.
@@ -15,7 +17,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, busy, gathered, go_on, keep_open, performed, push, train
+from rldsl.axes.control import Action, Event, Schedule, State, after, export, gathered, go_on, keep_open, send, train
 from rldsl.axes.traits import CUTS, FIRST_COME, Trait
 from rldsl.axes.types import Updates
 
@@ -49,14 +51,17 @@ class Stream(Schedule):
         return None
 
     def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
-        if not busy(state) and state["updates"] >= self.push_every:
-            reset = self.reset_optimizer == "on_push"
-            return state, push(state, self.interrupt, reset=reset)
-        if state["paused"] != "no" and busy(state):
-            return state, ()
-        handed = (train(state, state["ready"][:state["prompts"]]),) if not busy(state) and gathered(state) else ()
-        after = performed(state, handed[0]) if handed else state
-        return state, (*go_on(state), *handed, *keep_open(after, after["prompts"] * after["siblings"]))
+        reset = self.reset_optimizer == "on_push"
+        out = export(state) if state["updates"] >= self.push_every else ()
+        now = after(state, out)
+        waits = now["exported"] and (reset or now["updates"] >= self.push_every)
+        if not now["training"] and not waits and gathered(now):
+            out = (*out, train(now, now["ready"][:now["prompts"]]))
+        now = after(state, out)
+        out = (*out, *send(now, self.interrupt, reset=reset))
+        if now["exported"] and now["versions"] == 1:
+            return state, out
+        return state, (*go_on(now), *out, *keep_open(now, now["prompts"] * now["siblings"]))
 
 
 START = {"kind": "start", "prompts": 1, "siblings": 1, "batches": 9}
@@ -64,10 +69,17 @@ DONE = [START, {"kind": "finished"}, {"kind": "ready"}, {"kind": "updated", "upd
 EXAMPLES = [Example("sampling goes on while the trainer works; a push stops what is in flight for its time",
                     {"push_every": 1},
                     [*DONE, {"kind": "paused"}, {"kind": "published"}],
-                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["pause"], ["publish"], ["resume"]]}),
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export", "pause"], ["publish"],
+                                 ["resume"]]}),
+            Example("the trainer goes on while weights are sent", {"push_every": 1},
+                    [{**START, "siblings": 2}, {"kind": "finished"}, {"kind": "finished"}, {"kind": "ready"},
+                     {"kind": "finished", "group": 1}, {"kind": "finished", "group": 1}, {"kind": "ready", "group": 1},
+                     {"kind": "updated", "updates": 1}],
+                    {"actions": [["launch 1"], [], ["launch 1"], ["train 0: 0"], [], ["launch 1"], [],
+                                 ["export", "train 1: 1", "pause"]]}),
             Example("with `interrupt: finish` the push waits for what is in flight",
                     {"push_every": 1, "interrupt": "finish"}, [*DONE, {"kind": "finished", "group": 1}],
-                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], [], ["publish"]]}),
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export"], ["publish"]]}),
             Example("engines that serve two versions need no pause", {"push_every": 1},
                     [{**START, "versions": 2}, *DONE[1:]],
-                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["publish"]]})]
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export", "publish"]]})]

@@ -6,9 +6,9 @@ wait until the head is taken, however early they were complete.
 Differs from `stream`: slow prompts cannot be overtaken for ever, so batches keep the mix of lengths, and no data is
 more than 1 + queue + ⌈width·queue⌉ batches old.
 Exact: the source's queue is of trajectories; training prompts whole makes it a queue of prompts. The bound is ours. A
-prompt is launched when batch m is complete and waits for the trainer, or while batch m is being taken; either way its
-weights are of m − 1 batches at least. At most N − 1 prompts before it and W − 1 after it are taken first, so that it is
-in batch m + queue + ⌈width·queue⌉ at the latest.
+prompt is launched when batch m is complete and waits for the trainer, or while batch m is being taken, and never while
+weights are being sent; either way its weights are of m − 1 batches at least. At most N − 1 prompts before it and W − 1
+after it are taken first, so that it is in batch m + queue + ⌈width·queue⌉ at the latest.
 Source: MiniMax Forge (arXiv:2605.26494), windowed FIFO, W = 0.3·N.
 """
 
@@ -18,7 +18,7 @@ import math
 from typing import Literal
 
 from rldsl.axes.choice import Example
-from rldsl.axes.control import Action, Event, Schedule, State, busy, fill, go_on, performed, push, settled, train
+from rldsl.axes.control import Action, Event, Schedule, State, after, export, fill, go_on, send, settled, train
 from rldsl.axes.traits import CUTS, Trait
 from rldsl.axes.types import Batches, OpenFraction
 
@@ -56,16 +56,16 @@ class Windowed(Schedule):
 
     def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
         state = self._take(self._noted(state, event))
-        if state["paused"] != "no" and (busy(state) or state["paused"] == "asked"):
-            return state, ()
-        if not busy(state) and state["behind"]:
-            return state, push(state, self.interrupt)
-        handed: tuple[Action, ...] = ()
-        if not busy(state) and self._complete(state):
-            handed = (train(state, state["taken"]),)
+        out = export(state) if state["behind"] else ()
+        now = after(state, out)
+        if not now["training"] and not (now["exported"] and now["behind"]) and self._complete(now):
+            out = (*out, train(now, now["taken"]))
             state = self._take({**state, "taken": []})
-        after = performed(state, handed[0]) if handed else state
-        return state, (*go_on(state), *handed, *fill(after, self.queue * after["prompts"] + len(after["taken"])))
+        now = after(state, out)
+        out = (*out, *send(now, self.interrupt))
+        if now["exported"]:
+            return state, out
+        return state, (*go_on(now), *out, *fill(now, self.queue * now["prompts"] + len(now["taken"])))
 
     def _complete(self, state: State) -> bool:
         return len(state["taken"]) == state["prompts"] or (state["exhausted"] and settled(state))

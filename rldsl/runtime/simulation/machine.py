@@ -21,12 +21,13 @@ from .trace import Trace
 class Costs:
     """`slots` is the number of responses that all devices together sample at a time; `train` the seconds in which all
     of them train a full batch of mean responses; `push` the seconds that new weights take; `prefill` the tokens a
-    second at which a stopped response is computed again (None: in no time)."""
+    second at which a stopped response is computed again (None: in no time); `pause` the seconds that stopping takes."""
 
     slots: int
     train: float
     push: float = 0.0
     prefill: float | None = None
+    pause: float = 0.0
 
 
 @dataclass
@@ -81,6 +82,7 @@ class Machine:
         self.cuts: Counter[int] = Counter()
         self.serving: Counter[int] = Counter()
         self.version = self.trained = self.groups = 0
+        self.exported: int | None = None
         self.batch: tuple[int, ...] = ()
         self.paused = self.held = False
 
@@ -154,7 +156,7 @@ class Machine:
                 self.trained += 1
                 self._resize(self._slots(False))
             case "published":
-                self.version = self.trained
+                self.version, self.exported = self.trained if self.exported is None else self.exported, None
         self._tell(event)
 
     def _ends(self, response: int) -> None:
@@ -189,6 +191,8 @@ class Machine:
                 self.paused = False
             case "train":
                 self._train(action.groups)
+            case "export":
+                self.exported = self.trained
             case "publish":
                 self._send()
 
@@ -211,7 +215,7 @@ class Machine:
         self.heap.clear()
         kept = [response for response in stopped if self._survives(response)]
         self.waiting.extendleft(reversed(kept))
-        self._after(0.0, Event("paused"))
+        self._after(self.costs.pause, Event("paused"))
 
     def _survives(self, response: int) -> bool:
         self.cuts[response] += 1

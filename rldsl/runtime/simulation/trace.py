@@ -22,13 +22,15 @@ Sample = tuple[float, int]
 class Trace:
     """`group(g, n)` gives the n responses to prompt g, the same for every schedule. `mean` is of all responses,
     `source` says where the times are from; the others are what a journal recorded: the trainer's seconds for a token,
-    those of a push, and the most responses that were open at a time."""
+    those of a push, those from a stop to the last score of what had ended, and the most responses that were open at a
+    time."""
 
     group: Callable[[int, int], list[Sample]]
     mean: Sample
     source: str
     train: float | None = None
     push: float | None = None
+    pause: float | None = None
     peak: int | None = None
 
 
@@ -57,14 +59,19 @@ def recorded(folder: Path, seed: int) -> Trace:
         if event.kind == "finished":
             of.setdefault(event.group, []).append((seconds, max(1, event.tokens)))
     rows = [row for group in of.values() for row in group]
-    push = [s for e, s in told if e.kind == "published" and s > 0]
 
     def group(number: int, count: int) -> list[Sample]:
         own = of.get(number, ())
         return list(own) if len(own) == count else random.Random(f"latency/{seed}/{number}").choices(rows, k=count)
 
     return Trace(group, _mean(rows), f"{len(rows)} responses of {folder}, seed {seed}",
-                 _per_token(heard, of), fmean(push) if push else None, _peak(heard))
+                 _per_token(heard, of), _lasts(told, "published"), _lasts(told, "paused"), _peak(heard))
+
+
+def _lasts(told: list[tuple[Event, float]], kind: str) -> float | None:
+    """Mean seconds that came with the events of a kind."""
+    seconds = [s for event, s in told if event.kind == kind and s > 0]
+    return fmean(seconds) if seconds else None
 
 
 def _per_token(heard: list[Mapping[str, Any]], of: Mapping[int, list[Sample]]) -> float | None:

@@ -34,6 +34,7 @@ class World:
     training: tuple[int, ...] | None = None
     pushing: bool = False
     version: int = 0
+    exported: int | None = None
     trained: int = 0
     launched: int = 0
     most: int = 0
@@ -67,14 +68,19 @@ class World:
                 assert self.paused
                 self.paused = False
             case "train":
-                assert self.training is None and not self.pushing and action.batch == self.trained
+                assert self.training is None and action.batch == self.trained
+                assert self.exported is not None or not self.pushing
                 assert not any(self.fates[g] for g in action.groups)
                 assert all(not self.begun[g][0] and g not in self.waiting for g in action.groups)
                 self.training = action.groups
                 self.sizes.append(len(action.groups))
                 self.oldest += [self.trained - self.begun[g][1] for g in action.groups]
+            case "export":
+                assert self.training is None and self.exported is None and not self.pushing
+                self.exported = self.trained
             case "publish":
-                assert self.training is None and not self.pushing
+                assert not self.pushing and (self.training is None or self.exported is not None)
+                assert not (action.reset and self.training is not None)
                 self.pushing = True
 
     def moves(self) -> list[Callable[[], None]]:
@@ -121,7 +127,8 @@ class World:
         self.tell(Event("updated", updates=1))
 
     def _published(self) -> None:
-        self.pushing, self.version = False, self.trained
+        self.pushing, self.version = False, self.trained if self.exported is None else self.exported
+        self.exported = None
         self.tell(Event("published"))
 
     def run(self, choose: Choose) -> None:

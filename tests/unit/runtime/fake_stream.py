@@ -22,6 +22,7 @@ class FakeStream:
     version: int = -1
     flight: list[Request] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
+    sent: list[object] = field(default_factory=list)
     most: int = 0
     pauses: int = 0
     begun: list[tuple[int, int]] = field(default_factory=list)
@@ -55,4 +56,5 @@ class FakeStream:
         assert not self.flight, "weights changed under responses in flight"
         self.version = version
         self.loads.append(version)
+        self.sent.append(weights)
         return str(weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections import Counter
 from functools import cache
 
@@ -161,6 +162,32 @@ def test_weights_are_pushed_every_so_many_updates(tmp_path):
     assert stream.loads == [0, 2, 4, 6]
 
 
+@pytest.mark.parametrize("name, params", [("stream", {"push_every": 1}), ("windowed", {"queue": 4})])
+def test_training_goes_on_while_weights_are_sent(tmp_path, name, params):
+    """An update begins between the export of weights and their arrival, wherever its batch is there, and does not get
+    into them."""
+    run, stream = live(tmp_path, discover.find("system", name)(**params))
+    update, export, load, meanwhile = run.trainer.update, run.trainer.export, stream.load, []
+    begun = threading.Event()
+
+    def starting(job):
+        begun.set()
+        return update(job)
+
+    def exported():
+        begun.clear()
+        return export()
+
+    def slow(version, weights):
+        meanwhile.append(begun.wait(0.3))
+        return load(version, weights)
+
+    run.trainer.update, run.trainer.export, stream.load = starting, exported, slow
+    event_loop.execute(run, stream, stall=5)
+    assert any(meanwhile) and not meanwhile[0] and not meanwhile[-1] and stream.loads == [*range(STEPS + 1)]
+    assert stream.sent == [2 * version for version in stream.loads]
+
+
 def test_one_source_at_a_time(tmp_path):
     run, stream = live(tmp_path, STREAM(1), terms=Terms(4, 4, STEPS, at_once=("source", 4)))
     for i, problem in enumerate(run.data.source):
@@ -250,6 +277,6 @@ def test_a_recorded_run_can_be_simulated(tmp_path):
     whole = [g for g, n in Counter(c["event"].get("group", 0) for c in finished).items() if n == 4]
     assert sorted(n for _, n in trace.group(whole[0], 4)) == sorted(
         c["event"]["tokens"] for c in finished if c["event"].get("group", 0) == whole[0])
-    assert trace.peak == 16 and trace.train > 0 and trace.push > 0
+    assert trace.peak == 16 and trace.train > 0 and trace.push > 0 and trace.pause > 0
     m = simulate(PARTIAL(0.5), discover.find("system", "colocated")(), run.terms, Costs(trace.peak, trace.train), trace)
     assert len(m.batches) == STEPS and m.launched[0] >= 4 * 4
