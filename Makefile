@@ -23,7 +23,7 @@ test: $(VENV)/.dev
 test-cluster: $(CLUSTER)/.installed
 	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q tests/cluster
 
-# Kills processes of all roles of a run on a cluster, 50 times; an hour. The result is in docs/measurements.md.
+# Kills processes of all roles of runs on a cluster under four schedules, 50 times; an hour. Result: docs/measurements.md.
 cluster-kills: $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m tests.cluster.run.kills
 

@@ -6,7 +6,8 @@ Engine, trainer, event loop and journal are those of `rldsl run` on a cluster. T
 a response ends at a drawn length (a Pareto tail) instead of where its model would end it, the engine takes one step in
 `--token` seconds, and training one mean batch lasts `--train` seconds, so that what else a small machine does hardly
 matters. All systems have the same two processes, one that samples and one that trains. Each journal is also replayed:
-a schedule that now decides otherwise ends the benchmark.
+a schedule that now decides otherwise ends the benchmark. One `stream` has at most ADMIT batches in its pool, as with
+`admit(staleness: ADMIT)`: without, the pool grows for as long as sampling is the faster of the two.
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ from rldsl.runtime.simulation.measure import bound, outcome
 from rldsl.runtime.simulation.trace import controls, recorded
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
+ADMIT = 4
+ADMITTING = f", admit {ADMIT}"
 PLACEMENT = "disaggregated(rollout: 1, train: 1)"
 SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)", "stream(4)",
-             "windowed(0.5)", "windowed(0.3, queue: 4)")
+             f"stream(2){ADMITTING}", "windowed(0.5)", "windowed(0.3, queue: 4)")
 RECIPE = f"""recipe timed {{
   feedback     = verify(exact) + overlong(max: {LONGEST}, buffer: {LONGEST})
   sampling     = group({SIBLINGS}, max_tokens: {LONGEST})
@@ -156,7 +159,7 @@ def train(run: Run, name: str, folder: Path, batches: int) -> None:
     """One schedule's live run, on engines that are up."""
     folder.mkdir(exist_ok=True)
     with Journal(folder) as run.journal:
-        run.folder, run.schedule, run.terms = folder, _system(name)[0], Terms(PROMPTS, SIBLINGS, batches)
+        run.folder, run.schedule, run.terms = folder, _system(name)[0], _terms(name, batches)
         run.progress, run.fresh = Progress(Ledger(len(run.data), run.settings.seed)), False
         event_loop.execute(run, Tailed(run.stream))
 
@@ -170,16 +173,22 @@ def line(name: str, folder: Path, batches: int) -> str:
     costs = Costs(int(trace.peak / placement.samples(False)),
                   trace.train * PROMPTS * SIBLINGS * trace.mean[1] * placement.trains(), trace.push or 0.0,
                   pause=trace.pause or 0.0)
-    simulated = simulate(schedule, placement, Terms(PROMPTS, SIBLINGS, batches), costs, trace)
+    simulated = simulate(schedule, placement, _terms(name, batches), costs, trace)
     live, told = _live(folder, placement, costs), outcome(name, placement, costs, simulated)
-    return (f"| `{show(schedule)}` | {live.seconds:.2f} / {told.seconds:.2f} | {told.seconds / live.seconds - 1:+.1%} "
+    shown = f"`{show(schedule)}`{ADMITTING if name.endswith(ADMITTING) else ''}"
+    return (f"| {shown} | {live.seconds:.2f} / {told.seconds:.2f} | {told.seconds / live.seconds - 1:+.1%} "
             f"| {live.age:.2f} / {told.age:.2f} | {live.idle:.0%} / {told.idle:.0%} "
             f"| {live.bound:.0%} / {told.bound:.0%} | {live.neither:.1%} |")
 
 
 def _system(name: str) -> tuple[Any, Any]:
-    schedule, placement = (node.choice for node in system_alone(f"{name} on {PLACEMENT}", "system"))
+    written = name.removesuffix(ADMITTING)
+    schedule, placement = (node.choice for node in system_alone(f"{written} on {PLACEMENT}", "system"))
     return schedule, placement
+
+
+def _terms(name: str, batches: int) -> Terms:
+    return Terms(PROMPTS, SIBLINGS, batches, admit=ADMIT * PROMPTS if name.endswith(ADMITTING) else None)
 
 
 def _live(folder: Path, placement: Any, costs: Costs) -> Live:

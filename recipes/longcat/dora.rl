@@ -27,10 +27,12 @@ recipe dora extends gspo {
   }
 
   profile toy {  # vLLM and Megatron-core in processes on a CPU; they serve one version at a time
-    system = stream(push_every: 2) on elastic(dedicated: 1, flexible: 1)
+    distribution = tis(2.0, grain: geometric) + max_lag(4) + admit(staleness: 3)
+    system       = stream(push_every: 2) on elastic(dedicated: 1, flexible: 1)
     model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { prompts: 32 }
     optim    { adamw(lr: 1e-4), updates_per_batch: 2 }
+    budget   { steps: 80 }
     cluster  { nodes: 1, gpus_per_node: none }
     evaluate { "toy:reverse", samples: 4, every: 200, problems: 100 }
   }

@@ -14,10 +14,12 @@ recipe gsm8k_async extends gsm8k_sync {
   }
 
   profile toy {  # samples in vLLM and trains in Megatron-core, in processes on a CPU
-    sampling = group(8, max_tokens: 6)
-    system   = stream(push_every: 1) on disaggregated(rollout: 2, train: 1)
+    sampling     = group(8, max_tokens: 6)
+    distribution = tis(2.0) + admit(staleness: 3)
+    system       = stream(push_every: 1) on disaggregated(rollout: 2, train: 1)
     model   { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     optim   { adamw(lr: 1e-4) }
+    budget  { steps: 80 }
     cluster { nodes: 1, gpus_per_node: none }
   }
 }

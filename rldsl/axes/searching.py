@@ -17,6 +17,10 @@ class Search(Choice):
     metric: str | None = None  # what is searched for; none: what the sweep compares
     goal: Literal["maximize", "minimize"] = "maximize"  # which way the metric is better
 
+    def ends_early(self) -> bool:
+        """Whether a trial may end before its runs do."""
+        return False
+
     def strategy(self) -> tuple[str, dict[str, Any]]:
         """The class that proposes points, by dotted name "pkg.mod:Class", and its keyword arguments."""
         raise TypeError(f"{self.name} proposes nothing")

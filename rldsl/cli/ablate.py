@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from .shared.experiment import add_running, perform
+from .shared.experiment import add_running, frozen_below, perform
 from .shared.output import add_format
 from .shared.target import add_changes, home, split
 
@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
 
     ends, order, path = _ad_hoc(args) if args.goal else _block(args)
     root = home(path)
-    expanded = expand_ablation(ends, root, order=order, metric=order.metric or args.metric, seeds=args.seeds)
+    with frozen_below(root):
+        expanded = expand_ablation(ends, root, order=order, metric=order.metric or args.metric, seeds=args.seeds)
     return perform(expanded.expansion, expanded.warnings, root, args)
 
 

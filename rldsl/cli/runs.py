@@ -33,7 +33,8 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints one line a run, oldest first; 0, or 1 where the condition is wrong."""
+    """Prints one line a run, oldest first; 0, 1 where the condition is wrong, 4 where no run can have the metric."""
+    from rldsl.experiments.measure import named
     from rldsl.experiments.query import condition, select
     from rldsl.experiments.registry import entries
     from rldsl.experiments.text_table import aligned
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     found = select(entries(home("here")), where=condition(args.where), fingerprint=args.fingerprint.lower(),
                    status=(args.status or "").upper())
     values = {e.folder: _value(e.folder, args.metric) for e in found}
+    if found and not any(v is not None for v in values.values()):
+        named(args.metric, [e.recipe for e in found])
     rows = _rows(found, values)
     head = ("run", "recipe", "seed", "status", args.metric, "experiment")
     payload = [{"folder": str(e.folder), "recipe": e.name, "seed": e.seed, "status": e.status, "error": e.error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .shared.experiment import add_running, perform
+from .shared.experiment import add_running, frozen_below, perform
 from .shared.output import add_format
 from .shared.target import add_changes, home, split
 
@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
     path, name = split(args.file)
     root = home(path)
-    expanded = expand_sweep(path, name, root, metric=args.metric, profile=args.profile, sets=args.sets,
-                            seeds=args.seeds)
+    with frozen_below(root):
+        expanded = expand_sweep(path, name, root, metric=args.metric, profile=args.profile, sets=args.sets,
+                                seeds=args.seeds)
     return perform(expanded.expansion, expanded.warnings, root, args)

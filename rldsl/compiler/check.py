@@ -12,6 +12,7 @@ from rldsl.diagnostics import Diagnostic
 from . import rules
 from .recipe import Recipe
 
+WARNING = "rl5"
 Rule = Callable[[Recipe], Iterator[Diagnostic]]
 
 
@@ -23,7 +24,11 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(m.check for m in modules)
 
 
-def check(recipe: Recipe) -> list[Diagnostic]:
-    """Everything the rules find, errors and warnings, in file order; the same finding once."""
-    found = dict.fromkeys(d for rule in all_rules() for d in rule(recipe))
+def check(recipe: Recipe, warnings: bool = True) -> list[Diagnostic]:
+    """Everything the rules find, errors and warnings, in file order; the same finding once.
+
+    Without `warnings` the rules that only warn are not asked.
+    """
+    asked = (rule for rule in all_rules() if warnings or not rule.__module__.rpartition(".")[2].startswith(WARNING))
+    found = dict.fromkeys(d for rule in asked for d in rule(recipe))
     return sorted(found, key=lambda d: d.position)

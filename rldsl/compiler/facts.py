@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar, get_args, get_origin
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.expr import Const, Expr
-from rldsl.algebra.grain import grains, variables
+from rldsl.algebra.grain import grains, substitute, variables
 from rldsl.algebra.simplify import is_zero, simplify
-from rldsl.algebra.variables import LOGP_ROLLOUT, LOGP_TEACHER
+from rldsl.algebra.variables import ADVANTAGE, LOGP_ROLLOUT, LOGP_TEACHER
 from rldsl.axes import discover
-from rldsl.axes.base import Regulariser, Sampler, Shaping, Source
+from rldsl.axes.base import Estimator, Ratio, Regulariser, Sampler, Shaping, Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.structure import Beginning, Dividing
 from rldsl.axes.traits import PROXIMAL, Trait
@@ -23,6 +24,7 @@ from .formulas import formulas
 from .recipe import Feedback, Node, Product, Recipe, Scaled, Sum
 from .resolve.load import project_root
 from .settings import hints
+from .ways import shortly, ways
 
 Found = TypeVar("Found")
 
@@ -60,6 +62,11 @@ def sampler(recipe: Recipe) -> Sampler:
     return recipe.sampling[0].choice
 
 
+def sampled(recipe: Recipe) -> bool:
+    """Whether the policy writes responses; else the data set holds them."""
+    return sampler(recipe).stored() is None
+
+
 def divided(recipe: Recipe) -> frozenset[str]:
     """The units that sampling divides responses into, beside those of every batch."""
     stages = (n.choice.divides() for n in recipe.sampling[1:] if isinstance(n.choice, Dividing))
@@ -68,9 +75,8 @@ def divided(recipe: Recipe) -> frozenset[str]:
 
 def units(recipe: Recipe, node: Node) -> frozenset[str]:
     """The units that a choice's own formulas are over; those of the ratio are the ratio's."""
-    ratio = [] if node is recipe.ratio else written(recipe, recipe.ratio)
-    own, theirs = ({g for e in es for g in grains(e)} for es in (written(recipe, node), ratio))
-    return frozenset(own - theirs)
+    theirs = frozenset() if node is recipe.ratio else _stated(recipe, recipe.ratio).units
+    return _stated(recipe, node).units - theirs
 
 
 # ── what could be written instead ────────────────────────────────────────────────────────────────────
@@ -78,13 +84,17 @@ def units(recipe: Recipe, node: Node) -> frozenset[str]:
 
 def names(axis: str, role: type[Choice], *, gives: Trait | None = None, never_gives: Trait | None = None,
           never_needs: Trait | None = None) -> str:
-    """The choices of an axis in a role that can give one trait and never give or need others, as a list in words."""
+    """The choices of an axis in a role that can give one trait and never give or need others, as a list in words.
+
+    A choice that gives it by one of its words only is shown with that word.
+    """
     found = []
     for name in discover.names(axis):
         cls = discover.find(axis, name)
         if issubclass(cls, role) and (gives is None or gives in _may(cls, "gives")) and (
                 never_gives not in _may(cls, "gives") and never_needs not in _may(cls, "needs")):
-            found.append(f"`{name}`")
+            shown = [shortly(c, gives) for c in ways(cls) if gives in c.gives] if gives else []
+            found.append(min(shown, key=len, default=f"`{name}`"))
     return ", ".join(found)
 
 
@@ -111,20 +121,42 @@ def without(choice: Choice, trait: Trait) -> str:
 # ── formulas ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def written(recipe: Recipe, node: Node) -> list[Expr]:
+@dataclasses.dataclass(frozen=True)
+class _Stated:
+    """What is read off a choice's formulas beside a ratio."""
+
+    written: tuple[Expr, ...]
+    simplified: tuple[Expr, ...]
+    mentioned: frozenset[str]
+    read: frozenset[str]
+    units: frozenset[str]
+
+
+@lru_cache(maxsize=4096)  # a choice is what its parameters are, and rules ask often
+def _of(choice: Choice, ratio: Ratio) -> _Stated:
+    r = ratio.ratio()
+    every = tuple(formulas(choice, Const(1.0) if r is None else r).values())
+    simplified = tuple(map(simplify, every))
+    return _Stated(every, simplified, _names(every), _names(simplified), frozenset(g for e in every for g in grains(e)))
+
+
+def _stated(recipe: Recipe, node: Node) -> _Stated:
+    return _of(node.choice, recipe.ratio.choice)
+
+
+def written(recipe: Recipe, node: Node) -> tuple[Expr, ...]:
     """The formulas of one choice as it writes them; without a ratio, r = 1 stands in for it."""
-    ratio = recipe.ratio.choice.ratio()
-    return list(formulas(node.choice, Const(1.0) if ratio is None else ratio).values())
+    return _stated(recipe, node).written
 
 
-def stated(recipe: Recipe, node: Node) -> list[Expr]:
+def stated(recipe: Recipe, node: Node) -> tuple[Expr, ...]:
     """The same, simplified: a term with coefficient 0 is gone."""
-    return [simplify(e) for e in written(recipe, node)]
+    return _stated(recipe, node).simplified
 
 
 def reads(recipe: Recipe, node: Node) -> frozenset[str]:
     """The names of what a choice's formulas read; a term with coefficient 0 reads nothing."""
-    return _names(stated(recipe, node))
+    return _stated(recipe, node).read
 
 
 def mentions(recipe: Recipe, node: Node, *quantities: str) -> bool:
@@ -132,8 +164,8 @@ def mentions(recipe: Recipe, node: Node, *quantities: str) -> bool:
 
     A gate names what its ratio reads only through the ratio: that is the ratio's mention.
     """
-    through = _names(written(recipe, recipe.ratio)) if node is not recipe.ratio else frozenset()
-    return bool((_names(written(recipe, node)) - through) & set(quantities))
+    through = _stated(recipe, recipe.ratio).mentioned if node is not recipe.ratio else frozenset()
+    return bool((_stated(recipe, node).mentioned - through) & set(quantities))
 
 
 def reading(recipe: Recipe, *quantities: str) -> list[Node]:
@@ -147,13 +179,24 @@ def no_advantage(recipe: Recipe) -> bool:
     return all(map(is_zero, stated(recipe, recipe.advantage[0])))
 
 
+def lives_by_advantage(recipe: Recipe) -> bool:
+    """Whether the gate's term is 0 wherever the advantage is."""
+    return all(is_zero(substitute(e, {ADVANTAGE.name: Const(0.0)})) for e in stated(recipe, recipe.gate))
+
+
+def signals(recipe: Recipe, estimator: Estimator) -> bool:
+    """Whether the recipe could train on an estimator: it is not always 0, or the gate does without."""
+    return not is_zero(estimator.estimate()) or not lives_by_advantage(recipe)
+
+
 def _names(expressions: Iterable[Expr]) -> frozenset[str]:
     return frozenset(v.name for e in expressions for v in variables(e))
 
 
 def taught(recipe: Recipe) -> list[Node]:
     """The choices that a teacher is needed for: they read what it says of tokens, or let it begin responses."""
-    begun = [n for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy == "teacher"]
+    begun = [n for n in recipe.sampling if sampled(recipe) and isinstance(n.choice, Beginning)
+             and n.choice.begin().policy == "teacher"]
     read = [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
                                              for name in reads(recipe, n))]
     return read + begun
@@ -219,8 +262,8 @@ def updates(recipe: Recipe) -> int:
 
 
 def stale(recipe: Recipe) -> bool:
-    """Whether data can be older than the trainer when its batch begins."""
-    return recipe.schedule.choice.lag() != 0
+    """Whether what was sampled can be older than the trainer when its batch begins."""
+    return sampled(recipe) and recipe.schedule.choice.lag() != 0
 
 
 def plural(n: int, noun: str) -> str:

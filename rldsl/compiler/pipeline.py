@@ -13,7 +13,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .compile import compile_recipe
 from .fingerprint import fingerprints
-from .plan import Plan, from_json, to_json
+from .plan import Plan, from_json, reason, to_json
 from .settings import STAGE, missing_for_run
 from .stages import Pipeline, taken, told
 
@@ -112,16 +112,16 @@ def read_pipeline(path: Path) -> PipelinePlan:
     """The inverse of `write_pipeline`. RecipeError RL407 where the file is no such plan."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        version = data.pop("version")
-        if version != VERSION:
-            raise ValueError(f"it has version {version}, this release reads {VERSION}")
+        if data.pop("version") != VERSION:
+            raise ValueError
         stages = tuple(StagePlan(s["name"], tuple(s["takes"]), from_json(s["plan"]))
                        for s in data["stages"])
         return PipelinePlan(**{**data, "sets": tuple(data["sets"]), "stages": stages})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecipeError([at("RL407", f"the pipeline {path} cannot be read: {error}", None,
+        raise RecipeError([at("RL407", f"the pipeline {path} cannot be read: {reason(error)}", None,
                               why="a run reads its plan and nothing else",
-                              fix="run `rldsl run` on the recipe file again")]) from error
+                              fix="start the pipeline again, or go on with the version of rldsl that began it"
+                              )]) from error
 
 
 def _digest(data: Any) -> str:

@@ -22,6 +22,7 @@ from .passes.note import Note
 
 VERSION = 1
 FOLDER = Path(".rldsl") / "plans"
+FOREIGN = "was written by another version of rldsl, or is damaged"
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,8 @@ def read_plan(path: Path) -> Plan:
     """A plan from its file. RecipeError (RL407) where the file is no plan of this version."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _unreadable(path, f"cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(path, "cannot be read: it is not JSON") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(path, f"cannot be read: {reason(error)}") from error
     if not isinstance(data, dict) or data.get("version") != VERSION:
         found = data.get("version") if isinstance(data, dict) else type(data).__name__
         raise _unreadable(path, f"has plan version {found}; this release reads version {VERSION}")
@@ -113,12 +112,23 @@ def read_plan(path: Path) -> Plan:
         plan = from_json(data)
         whole = key(canonical(from_canonical(plan.recipe))) == key(plan.recipe)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _unreadable(path, "is damaged: a part of it is missing or of another kind") from error
+        raise _unreadable(path, reason(error)) from error
     if not whole:
-        raise _unreadable(path, "is damaged: its recipe holds what no recipe says")
+        raise _unreadable(path, f"{FOREIGN}: its recipe holds what no recipe says")
     return plan
 
 
+def reason(error: Exception) -> str:
+    """Why a file of ours could not be read or understood, in our words."""
+    match error:
+        case OSError():
+            return error.strerror or "it cannot be opened"
+        case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
+            return "it is not JSON"
+    return f"{FOREIGN}: a part of it is missing or of another kind"
+
+
 def _unreadable(path: Path, what: str) -> RecipeError:
-    return RecipeError([at("RL407", f"The plan {path} {what}.", None,
-                           why="A run reads its plan and nothing else.", fix="Run `rldsl compile` again.")])
+    return RecipeError([at("RL407", f"The plan {path} {what}.", None, why="A run reads its plan and nothing else.",
+                           fix="Compile the recipe again and start a new run, or go on with the version of rldsl that "
+                           "began this one.")])

@@ -45,6 +45,26 @@ class RecipeName:
     """Marks a text field that names a recipe, written as a plain name."""
 
 
+TRACKERS = ("sqlite", "file", "http", "https", "postgresql", "mysql", "mssql", "databricks")
+
+
+@dataclass(frozen=True)
+class TrackerAddress:
+    """Marks a text that says where MLflow tracks: a database, a folder or a server."""
+
+    def broken(self, address: str) -> str | None:
+        """What is wrong with it, in words, or None. Where it leads, only a run finds out."""
+        scheme, colon, rest = address.partition(":")
+        if not colon:
+            return None  # a folder
+        if scheme.partition("+")[0] not in TRACKERS or not rest.startswith("//"):
+            return "must be a database, a folder or a server"
+        path = rest.removeprefix("//").lstrip("/").partition("?")[0]
+        if scheme == "sqlite" and path in ("", ":memory:"):
+            return "must be kept somewhere: a database in memory is gone with its process"
+        return None if path else f"must name something behind {scheme}://"
+
+
 @dataclass(frozen=True)
 class FromStage:
     """Marks a setting that a stage of a pipeline can take from another stage.
@@ -170,7 +190,7 @@ class Track:
     recipe's name. `traces` is how many responses are written down to be read, after the first batch, every so many,
     and the last."""
 
-    mlflow: str | None = "sqlite:///mlflow.db"
+    mlflow: Annotated[str, TrackerAddress()] | None = "sqlite:///mlflow.db"
     experiment: str | None = None
     checkpoint_every: Batches = 10  # the last batch always has one
     traces: Count | None = 4
@@ -185,7 +205,7 @@ class Health:
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor",
-            "reference", "critic", "teacher")
+            "reference", "critic", "teacher", "reward")
 
 
 @dataclass(frozen=True)
@@ -209,6 +229,7 @@ class Cluster:
     reference: Count | None = None
     critic: Count | None = None
     teacher: Count | None = None
+    reward: Count | None = None  # processes that score, of one CPU each; none: beside the driver
     micro_tokens: Tokens | None = None  # none: as the backend judges best
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 from rldsl.axes.choice import Choice
-from rldsl.axes.types import Band, Policies, SameAs
+from rldsl.axes.types import Band, Policies, SameAs, TermName
 from rldsl.compiler.canonical import read
 from rldsl.compiler.recipe import Feedback, Node, Product, Scaled, Sum
-from rldsl.compiler.settings import Task
+from rldsl.compiler.settings import Task, hints
+from rldsl.compiler.typehints import members, options, words
 from rldsl.diagnostics import RecipeError
 
 
@@ -49,9 +51,23 @@ def _choice(c: Choice) -> str:
         value = getattr(c, f.name)
         default = getattr(c, f.default.field) if isinstance(f.default, SameAs) else f.default
         if value != default:
-            args.append(show(value) if i == len(args) and i < c.positional else
-                        f"{f.name.removesuffix('_')}: {show(value)}")
+            text = _argument(value, hints(type(c))[f.name])
+            args.append(text if i == len(args) and i < c.positional else f"{f.name.removesuffix('_')}: {text}")
     return f"{c.name}({', '.join(args)})" if args else c.name
+
+
+def _argument(value: Any, hint: Any) -> str:
+    """A parameter's value; a text that is none of its words stands in quotes."""
+    match value:
+        case tuple():
+            return f"[{', '.join(_argument(x, hint) for x in value)}]"
+        case str() if value not in words(hint) and value not in words(members(hint)) and not _names_term(hint):
+            return json.dumps(value, ensure_ascii=False)
+    return show(value)
+
+
+def _names_term(hint: Any) -> bool:
+    return any(isinstance(mark, TermName) for _, marks in options(hint) for mark in marks)
 
 
 def show_feedback(f: Feedback) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rldsl.compiler.diff import diff
+from rldsl.compiler.plan import reason
 from rldsl.diagnostics import RecipeError, at
 
 from .attribution import shapley
@@ -92,7 +93,7 @@ def compare(expansion: Expansion, root: Path, metric: str) -> Comparison:
         expansion = replace(expansion, points=tuple(p for p in expansion.points if found[p.id]
                                                     or p.id == expansion.reference))
     build = _ablation if expansion.kind == ABLATION else _sweep
-    sections = _adjusted(build(expansion, recipes, found))
+    sections = _adjusted(build(expansion, recipes, found), expansion)
     shown = list(dict.fromkeys(row.point for row in sections[0].rows))[:8]
     curves = {expansion.point(i).label: [m.points for m in found[i].values()] for i in shown if found[i]}
     missing = tuple(f"{p.label}: {len(found[p.id])} of {len(p.experiments)} runs are finished"
@@ -104,8 +105,8 @@ def _recipe(root: Path, point: Point) -> Mapping[str, Any]:
     path = root / next(iter(point.plans.values()))
     try:
         return json.loads(path.read_text(encoding="utf-8"))["recipe"]
-    except (OSError, ValueError, KeyError) as error:
-        raise RecipeError([at("RL407", f"the plan {path} cannot be read: {error}", None,
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecipeError([at("RL407", f"the plan {path} cannot be read: {reason(error)}", None,
                               why="a report says what each row changes",
                               fix="run the sweep or ablation again with --dry-run, which writes its plans")]) from error
 
@@ -152,25 +153,35 @@ def _ablation(e: Expansion, recipes: Mapping, found: Mapping) -> tuple[Section, 
 def _sweep(e: Expansion, recipes: Mapping, found: Mapping) -> tuple[Section, ...]:
     rows = {p.id: _row(p, found[p.id]) for p in e.points}
     reference = rows[e.reference]
-    every = [r if r.point == e.reference else _against(r, reference, recipes) for r in rows.values()]
+    own = e.point(e.reference).experiments
+    every = [r if e.point(r.point).experiments == own else _against(r, reference, recipes) for r in rows.values()]
     return (Section("Points", f"difference: to {e.reference}, {reference.label}", tuple(every)),)
 
 
-def _adjusted(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Holm over all differences of the report, those that two sections share counted once."""
+def _adjusted(sections: Sequence[Section], e: Expansion) -> tuple[Section, ...]:
+    """Holm over all differences of the report, those between the same runs counted once."""
     rows = [r for s in sections for r in s.rows]
-    pairs = {frozenset((r.point, r.other)): r.difference.p for r in rows if r.difference}
+    pairs = {compared(r, e): r.difference.p for r in rows if r.difference}
     adjusted = dict(zip(pairs, holm(list(pairs.values())), strict=True))
-    filled = iter([replace(r, adjusted=adjusted.get(frozenset((r.point, r.other)))) for r in rows])
+    filled = iter([replace(r, adjusted=adjusted.get(compared(r, e))) for r in rows])
     return tuple(replace(s, rows=tuple(next(filled) for _ in s.rows)) for s in sections)
 
 
+def compared(row: Row, e: Expansion) -> frozenset[tuple[str, ...]]:
+    """Which runs a difference is between: points may share theirs, and two sections a difference."""
+    return frozenset(tuple((e.point(i).experiments or {}).values()) for i in (row.point, row.other) if i)
+
+
 def _attribution(e: Expansion, found: Mapping) -> tuple[Mapping[str, float], int] | None:
-    """Over the seeds' mean at each subset of changes; only where all orders were asked for."""
+    """Over the mean at each subset of changes of the seeds that all of them have, so that seeds stay paired; only where
+    all orders were asked for."""
     if e.kind != ABLATION or e.orders != "all":
         return None
-    means = {frozenset(p.changed): estimate(list(v.values())).mean for p in e.points if (v := _values(found[p.id]))}
-    return shapley(means, e.order)
+    scores = {frozenset(p.changed): v for p in e.points if (v := _values(found[p.id]))}
+    seeds = set.intersection(*(set(v) for v in scores.values())) if scores else set()
+    if not seeds:
+        return None
+    return shapley({s: estimate([v[x] for x in sorted(seeds)]).mean for s, v in scores.items()}, e.order)
 
 
 def to_json(c: Comparison) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -124,18 +125,26 @@ class Driver:
         return tasks
 
     def _start(self, task: Task) -> None:
-        """Starts the job's process, unless one is at work on it already."""
+        """Starts the job's process, unless one is at work on it already. A folder that takes nothing fails the job."""
         task.since = task.since or time.monotonic()
-        self.running.append(task)
         if at_work(task.folder):
             task.process = None
+            self.running.append(task)
             return
-        _prepare(task, self.expansion, self.root, self.home)
         task.attempts += 1
+        try:
+            _prepare(task, self.expansion, self.root, self.home)
+            task.process = self._process(task)
+        except OSError as error:
+            self._note(self._outcome(task, FAILED, f"RL612 cannot write to {task.folder}: {error.strerror or error}"))
+            return
+        self.running.append(task)
+
+    def _process(self, task: Task) -> subprocess.Popen[bytes]:
         with open(task.folder / RESULT, "wb") as out, open(task.folder / OUTPUT, "ab") as err:
-            task.process = subprocess.Popen([*COMMAND, str(task.folder), "--format", "json"], stdin=subprocess.DEVNULL,
-                                            stdout=out, stderr=err, env=environment(self.jobs), cwd=self.root,
-                                            start_new_session=True)
+            return subprocess.Popen([*COMMAND, str(task.folder), "--format", "json"], stdin=subprocess.DEVNULL,
+                                    stdout=out, stderr=err, env=environment(self.jobs), cwd=self.root,
+                                    start_new_session=True)
 
     def _over(self, task: Task) -> bool:
         return not at_work(task.folder) if task.process is None else task.process.poll() is not None
@@ -154,7 +163,7 @@ class Driver:
         if left or (killed and task.attempts < ATTEMPTS):
             task.process = None
             return [task]
-        error = error or ("its process was killed" if killed else _last_line(task.folder / OUTPUT))
+        error = error or ("its process was killed" if killed else _said(task.folder))
         self._note(self._outcome(task, KILLED if killed else FAILED, error))
         return []
 
@@ -208,6 +217,15 @@ def _prepare(task: Task, expansion: Expansion, root: Path, home: Path) -> None:
     half = task.folder / f"{PLAN}.tmp"
     shutil.copyfile(root / task.job.plan, half)
     half.replace(task.folder / PLAN)
+
+
+def _said(folder: Path) -> str:
+    """Why a child that wrote down no end gave up: its diagnostic, or else the last that it printed."""
+    try:
+        told = json.loads((folder / RESULT).read_text(encoding="utf-8"))["diagnostics"]
+        return next(f"{d['code']} {d['message']}" for d in told if d["severity"] == "error")
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return _last_line(folder / OUTPUT)
 
 
 def _last_line(path: Path) -> str:

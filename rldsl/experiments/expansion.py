@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rldsl.backends.local.refusal import refuse
+from rldsl.backends.choose import refuse
 from rldsl.compiler.compile import compile_recipe, with_seed
-from rldsl.compiler.plan import Plan, write_plan
+from rldsl.compiler.plan import Plan, reason, write_plan
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.resolve.dimensions import MOST
 from rldsl.compiler.settings import missing_for_run
@@ -240,13 +240,13 @@ def read_expansion(path: Path) -> Expansion:
     try:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if data["version"] != VERSION:
-            raise ValueError(f"it has version {data['version']}; this release reads {VERSION}")
+            raise ValueError
         points = tuple(_point(p) for p in data["points"])
         tuples = {k: tuple(data[k]) for k in ("varies", "seeds", "track", "order")}
         space = tuple(Line(tuple(x["paths"]), x["size"], x["ordered"]) for x in data["space"])
         return Expansion(**{**data, **tuples, "points": points, "space": space})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecipeError([at("RL407", f"the expansion {path} cannot be read: {error}", None,
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RecipeError([at("RL407", f"the expansion {path} cannot be read: {reason(error)}", None,
                               fix="run `rldsl sweep` or `rldsl ablate` again")]) from error
 
 

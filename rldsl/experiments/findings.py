@@ -9,7 +9,7 @@ from rldsl.compiler.diff import diff
 from rldsl.compiler.show import show_data
 from rldsl.runtime.metrics import metric as metric_of
 
-from .comparison import NO, SAME, UNKNOWN, YES, Comparison, Row
+from .comparison import NO, SAME, UNKNOWN, YES, Comparison, Row, compared
 from .expansion import ABLATION, INVALID
 from .statistics import CONFIDENCE
 
@@ -19,7 +19,7 @@ def evidence(c: Comparison) -> list[tuple[str, str]]:
     e = c.expansion
     recipe = c.recipes[e.reference]
     s = recipe["settings"]
-    runs = sum(len(row.values) for row in {r.point: r for r in c.rows()}.values())
+    runs = len({e.point(row.point).experiments[str(seed)] for row in c.rows() for seed in row.values})
     budget = f"{s['budget']['steps']} batches of {s['data']['prompts']} prompts"
     tasks = ", ".join(t["task"] for t in s["evaluate"]["tasks"])
     judged = (f"{tasks}: {s['evaluate']['problems']} problems, {s['evaluate']['samples']} samples each, after the last "
@@ -37,7 +37,7 @@ def evidence(c: Comparison) -> list[tuple[str, str]]:
 
 
 def _comparisons(c: Comparison) -> int:
-    return len({frozenset((r.point, r.other)) for r in c.rows() if r.adjusted is not None})
+    return len({compared(r, c.expansion) for r in c.rows() if r.adjusted is not None})
 
 
 def limits(c: Comparison) -> list[str]:
@@ -85,8 +85,19 @@ def _design(c: Comparison) -> Iterator[str]:
     if c.attribution is None:
         yield ("The gain of a change depends on those made before it: another order divides the whole differently "
                "(--order all runs them all).")
+    yield from _skipped(c)
     for place, number in _bundles(c):
         yield f"{place} changes {number} things at once; its row cannot say which of them did it."
+
+
+def _skipped(c: Comparison) -> Iterator[str]:
+    """Rows of the path whose difference jumps over rows without a score."""
+    path = c.sections[0].rows
+    for i, row in enumerate(path[1:], 1):
+        if row.other and row.score and row.other != path[i - 1].point:
+            before = next(k for k, r in enumerate(path) if r.point == row.other)
+            yield (f"{row.label} is compared with {row.against}, because the rows between have no score: its "
+                   f"difference is that of {', '.join(c.expansion.order[before:i])} together.")
 
 
 def _bundles(c: Comparison) -> Iterator[tuple[str, int]]:

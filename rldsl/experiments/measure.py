@@ -60,18 +60,23 @@ def measure(folder: Path, metric: str) -> Measured:
 def measurable(metric: str, recipes: Iterable[Mapping[str, Any]]) -> None:
     """RecipeError RL410 where runs of these canonical recipes can never record the metric."""
     every = list(recipes)
-    own = dict.fromkeys(f"{TASKS}{t['task']}" for r in every for t in r["settings"]["evaluate"]["tasks"])
+    named(metric, every)
+    missing = next((words for r in every if (words := _lacking(r, metric))), None)
+    if missing:
+        raise RecipeError([at("RL410", f"the metric `{metric}` is never recorded", None,
+                              why=f"what records it is {missing}, which the recipe does not have",
+                              fix="add that, or compare what training itself records: --metric reward/mean")])
+
+
+def named(metric: str, recipes: Iterable[Mapping[str, Any]]) -> None:
+    """RecipeError RL410 where no run of any recipe, or of these for a task of their own, records such a metric."""
+    own = dict.fromkeys(f"{TASKS}{t['task']}" for r in recipes for t in r["settings"]["evaluate"]["tasks"])
     known = metric in BY_NAME or (metric in own if metric.startswith(TASKS) else metric.partition("/")[0] in FAMILIES)
     if not known:
         near = did_you_mean(metric, [*BY_NAME, *own])
         raise RecipeError([at("RL410", f"no run records a metric `{metric}`", None,
                               why="it is neither a standard metric nor of a family of them",
                               fix=near or "docs/metrics.md lists what a run reports")])
-    missing = next((words for r in every if (words := _lacking(r, metric))), None)
-    if missing:
-        raise RecipeError([at("RL410", f"the metric `{metric}` is never recorded", None,
-                              why=f"what records it is {missing}, which the recipe does not have",
-                              fix="add that, or compare what training itself records: --metric reward/mean")])
 
 
 def _lacking(recipe: Mapping[str, Any], metric: str) -> str | None:

@@ -32,6 +32,7 @@ def reachable(expansion: Expansion) -> None:
         urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=SECONDS).close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
         raise RecipeError([at(
             "RL409", f"the tracking server {uri} does not answer: {reason}", None,
             why=f"{len(expansion.jobs())} runs would be nested under a run that is not there",

@@ -22,7 +22,7 @@ def _optuna() -> Any:
     except ImportError as error:
         raise RecipeError([at("RL407", "this search needs optuna, which is not installed", None,
                               why="the estimator and the rule that ends trials are the package's",
-                              fix="pip install 'rldsl[search]'")]) from error
+                              fix="write pip install 'rldsl[search]' in a shell")]) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     return optuna

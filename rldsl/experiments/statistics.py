@@ -10,6 +10,8 @@ from rldsl.diagnostics import RecipeError, at
 
 CONFIDENCE = 0.95
 LEVEL = 1 - CONFIDENCE
+ROUNDING = 1e-12
+"""Share of the values below which a difference is what rounding leaves, and not one."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ def paired(old: Mapping[int, float], new: Mapping[int, float]) -> Difference | N
     seeds = sorted(old.keys() & new.keys())
     if not seeds:
         return None
-    gaps = [new[s] - old[s] for s in seeds]
+    noise = ROUNDING * max(max(abs(old[s]), abs(new[s])) for s in seeds)
+    gaps = [gap if abs(gap := new[s] - old[s]) > noise else 0.0 for s in seeds]
     base = estimate(gaps)
-    return Difference(base.mean, base.half, base.n, _p(gaps))
+    return Difference(base.mean, base.half, base.n, _p(gaps, noise))
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -65,10 +68,10 @@ def _half(values: Sequence[float], mean: float) -> float | None:
     return float(_stats().t.ppf(1 - LEVEL / 2, n - 1)) * sem
 
 
-def _p(gaps: Sequence[float]) -> float | None:
+def _p(gaps: Sequence[float], noise: float) -> float | None:
     if len(gaps) < 2:
         return None
-    if max(gaps) - min(gaps) <= 1e-12 * max(abs(g) for g in gaps):
+    if max(gaps) - min(gaps) <= noise:
         return 1.0 if not any(gaps) else None
     return float(_stats().ttest_1samp(gaps, 0.0).pvalue)
 
@@ -79,5 +82,5 @@ def _stats():
     except ImportError as error:
         raise RecipeError([at("RL407", "a report needs scipy, which is not installed", None,
                               why="intervals and tests are taken from a library that others check",
-                              fix="pip install 'rldsl[experiments]'")]) from error
+                              fix="write pip install 'rldsl[experiments]' in a shell")]) from error
     return stats

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rldsl.axes.searching import Search
 from rldsl.compiler.canonical import canonical, choice_data
 from rldsl.compiler.diff import diff
 from rldsl.compiler.resolve.dimensions import Axis
@@ -68,7 +69,16 @@ def expand_sweep(file: str, name: str | None, root: Path, *, metric: str, profil
                           search=choice_data(search) if search else None,
                           space=tuple(Line(a.paths, len(a.places), not a.listed) for a in axes))
     warnings = dict.fromkeys(d for m in made for d in m.warnings)
-    return Expanded(expansion, (*found, *warnings))
+    return Expanded(expansion, (*found, *_by_one_seed(search, chosen, sweep), *warnings))
+
+
+def _by_one_seed(search: Search | None, seeds: Sequence[int], sweep: Sweep) -> list[Diagnostic]:
+    """RL511 where a trial is given up for what a single run shows."""
+    if search is None or not search.ends_early() or len(seeds) > 1:
+        return []
+    return [at("RL511", f"the search of `{sweep.name}` ends trials early, with one seed", sweep.name_span, "one seed",
+               why="a bad beginning of one run says little of its point, and the point is never tried again",
+               fix="give the sweep seeds, as in seed in 1..3, or let every trial end", severity="warning")]
 
 
 def _number(axes: Sequence[Axis]) -> int:

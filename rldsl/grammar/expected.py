@@ -88,7 +88,8 @@ def _remedy(found: Part | None, previous: Part | None, accepted: frozenset[str],
         return "an expression ends with its line; to go on below, put it in brackets `( … )`"
     if previous is None and kind in OPERATORS - {"-"}:
         return "an expression ends with the line above; to go on here, put it in brackets `( … )`"
-    if kind == "-" and previous is not None and previous.type == "NAME":
+    if kind != END and previous is not None and (
+            previous.type == "." or (kind == "-" and previous.type == "NAME")):
         return "names are letters, digits and `_`; any other text is put between double quotes"
     if kind in COMPARISONS:
         return "compare two values at a time, and join comparisons with `and`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rldsl.diagnostics import Diagnostic
@@ -33,15 +33,27 @@ class Answers:
         order = {(r.group, r.first + s): i for i, (r, s) in enumerate(
             (r, s) for r in requests for s in range(r.siblings))}
         self.stream.start(requests, replace(options, temperature=0.0) if greedy else options, batch=batch)
-        found: list[Trajectory] = []
+        found: dict[int, Trajectory] = {}
         last = time.monotonic()
         while len(found) < len(order):
             new = self.stream.poll(1.0)
             last = time.monotonic() if new else last
             if time.monotonic() - last > self.stall:
-                raise stalled(f"{len(order) - len(found)} of {len(order)} answers", self.stall)
-            found += new
-        return sorted(found, key=lambda t: order[t.group, t.sibling])
+                missing = [f"{g}.{s}" for (g, s), place in order.items() if place not in found]
+                raise stalled(f"{len(missing)} of {len(order)} answers, {missing[0]} the first of them", self.stall)
+            for t in new:
+                found[_place(order, found, t)] = t
+        return [found[place] for place in range(len(order))]
+
+
+def _place(order: Mapping[tuple[int, int], int], found: Mapping[int, Trajectory], t: Trajectory) -> int:
+    """Where an answer belongs. RunError RL610 for one that nobody waits for."""
+    place = order.get(t.key)
+    if place is None or place in found:
+        raise RunError(Diagnostic("RL610", f"response {t.group}.{t.sibling} came back and is not open",
+                                  why="group statistics over the wrong rows train on noise",
+                                  fix="this is a defect of the rollout engine; report it with the journal"))
+    return place
 
 
 def stalled(what: str, seconds: float) -> RunError:

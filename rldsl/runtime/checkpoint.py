@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,19 @@ def newest(store: Path) -> Checkpoint | None:
     told = "; ".join(f"{name}: {reason}" for name, reason in skipped)
     raise RunError(Diagnostic("RL609", f"there is no complete checkpoint in {store}", why=told,
                               fix="start the run again"))
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """RunError RL609 where a state that is whole does not have the parts that this version of the program reads."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        part = f": {error.args[0]} is missing" if isinstance(error, KeyError) else ""
+        raise RunError(Diagnostic(
+            "RL609", f"the checkpoint is whole, and was written by another version of rldsl{part}",
+            why="what is not understood cannot be gone on with",
+            fix="resume with the version that began the run, or start a new run")) from error
 
 
 def exists(store: Path) -> bool:

@@ -6,6 +6,7 @@ one thing after another. What a batch goes through stays the graph's nodes. No s
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter, deque
@@ -24,6 +25,7 @@ from . import pool as pools
 from .answers import STALL, Answers, stalled
 from .errors import RunError
 from .executor import exhausted, phases, report, walk
+from .flight import in_flight, require_open
 from .pool import Group
 from .protocols import StreamingRollout
 from .run import Run, Score
@@ -104,7 +106,7 @@ class EventLoop:
         if run.fresh:
             walk(run, Work(0), [n for n in self.after if n.kind in ("evaluate", "checkpoint")])
         if run.progress.pool:
-            self._restore(run.progress.pool)
+            self._restore({**run.progress.pool, "state": run.progress.schedule})
         else:
             self._tell(run.terms.start(run.progress.batch, run.progress.groups))
 
@@ -129,14 +131,13 @@ class EventLoop:
     def _restore(self, data: dict[str, Any]) -> None:
         """Begins everything again that was open, and computes the scores of what had ended."""
         run = self.run
-        self.state, self.paused, self.dropped = run.progress.schedule, data["paused"], data["dropped"]
-        self.pausing = data["pausing"]
-        if self.state["exported"]:
+        kept = pools.kept_from_json(data, run.data, table_of(run, []))
+        self.paused, self.pausing, self.dropped, self.state = kept.paused, kept.pausing, kept.dropped, kept.state
+        if kept.exported:
             self._export()
         run.record("control", state=self.state)
-        self.events.extend((Event.from_json(e), 0.0) for e in data["events"])
-        self.pool = {g["group"]: pools.from_json(g, run.data) for g in data["groups"]}
-        self.gone = [pools.gone_from_json(g, table_of(run, [])) for g in data["gone"]]
+        self.events.extend((e, 0.0) for e in kept.events)
+        self.pool, self.gone = kept.groups, kept.gone
         for group in self.pool.values():
             if group.told:
                 group.work = self._scored(group)
@@ -144,7 +145,7 @@ class EventLoop:
                 self._complete(group)
         if not (self.paused or self.pausing):
             self._resume()
-        self.pending.extend(Action.from_json(a) for a in data["pending"])
+        self.pending.extend(kept.pending)
         self._perform()
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────
@@ -187,18 +188,14 @@ class EventLoop:
             raise stalled(self._awaited(), self.stall)
 
     def _awaited(self) -> str:
-        flight = sum(len(g.open) for g in self.pool.values() if g.started)
-        what = [f"{flight} responses in flight"] if flight and not self.paused else []
+        what = [in_flight(self.clock)]
         what += [f"the scores of {len(self.scoring)} prompts"] if self.scoring else []
         what += ["the trainer"] if self.training is not None else []
-        return " and ".join(what) or "nothing at all: the schedule orders nothing more"
+        return " and ".join(filter(None, what)) or "nothing at all: the schedule orders nothing more"
 
     def _ended(self, t: Trajectory) -> None:
         group = self.pool.get(t.group)
-        if group is None or t.sibling not in group.open or t.prompt != group.request.prompt:
-            raise RunError(Diagnostic("RL610", f"response {t.group}.{t.sibling} came back and is not open",
-                                      why="group statistics over the wrong rows train on noise",
-                                      fix="this is a defect of the rollout engine; report it with the journal"))
+        require_open(group, t.group, t.sibling, t.prompt, t)
         del group.open[t.sibling]
         group.done.append(t)
         spent, since = self.clock.pop((t.group, t.sibling))
@@ -333,10 +330,11 @@ class EventLoop:
         self.pausing, now, survives = True, time.monotonic(), self.run.terms.survives
         self.stopped = now
         for request in self.stream.pause():
-            group, sibling = self.pool[request.group], request.first
+            group, sibling = self.pool.get(request.group), request.first
+            require_open(group, request.group, sibling, request.prompt, request.prefix)
             group.open[sibling] = request
             clock = self.clock[group.number, sibling]
-            clock[0] += now - clock[1]
+            clock[0], clock[1] = clock[0] + now - clock[1], math.inf
             if not request.prefix.tokens:
                 continue
             group.cuts[sibling] = group.cuts.get(sibling, 0) + 1

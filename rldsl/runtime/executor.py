@@ -151,6 +151,8 @@ def report(run: Run, work: Work, elapsed: float | None = None) -> None:
     run.record("step", step=run.progress.batch, metrics=metrics, prompts=prompts, version=run.rollout.version)
     if used := run.usage.measure(run.folder):
         run.record("system", step=run.progress.batch, metrics=used)
+        for growing in run.usage.grown(used):
+            run.warn(growing)
     found = look(run, metrics)
     show(run, work, found)
     for d in found:

@@ -30,7 +30,7 @@ def at_work(folder: Path) -> bool:
     """Whether some process is training in the folder now."""
     if not (folder / LOCK).exists():
         return False
-    with open(folder / LOCK, "a") as file:
+    with open(folder / LOCK, "rb") as file:  # a project that can only be read is looked at too
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -39,10 +39,14 @@ def at_work(folder: Path) -> bool:
 
 
 def status(folder: Path) -> tuple[str, str]:
-    """How a run stands, and the error that ended it where one did. Without an `end` it was killed."""
+    """How a run stands, and the error that ended it where one did. Without an `end` it was killed; with a journal whose
+    end cannot be read it failed."""
     if at_work(folder):
         return RUNNING, ""
-    last = last_event(folder)
+    try:
+        last = last_event(folder)
+    except ValueError:
+        return FAILED, f"RL609 {folder / JOURNAL} is damaged at its end: restore it, or remove the folder"
     if last is None:
         return NEW, ""
     if last["kind"] != "end":
@@ -51,7 +55,8 @@ def status(folder: Path) -> tuple[str, str]:
 
 
 def last_event(folder: Path) -> Mapping[str, Any] | None:
-    """The journal's last whole event, read from the end of the file; None where there is none."""
+    """The journal's last whole event, read from the end of the file; None where there is none. ValueError where the
+    last line is no event."""
     path = folder / JOURNAL
     if not path.exists():
         return None
@@ -62,5 +67,14 @@ def last_event(folder: Path) -> Mapping[str, Any] | None:
             file.seek(max(0, length - size))
             lines = file.read().rpartition(b"\n")[0].split(b"\n")
         if len(lines) > 1 or size >= length:
-            return json.loads(lines[-1]) if lines[-1] else None
+            return _event(lines[-1]) if lines[-1] else None
         size *= 16
+
+
+def _event(line: bytes) -> Mapping[str, Any]:
+    event = json.loads(line)
+    if not isinstance(event, dict) or not isinstance(event.get("data"), dict) or "kind" not in event:
+        raise ValueError("no event")
+    if event["kind"] == "end" and "status" not in event["data"]:
+        raise ValueError("an end without a status")
+    return event

@@ -33,6 +33,9 @@ LOSS = Metric("loss", "loss", "number", "minus the objective: policy term and re
 ENTROPY = Metric("entropy", "entropy", "number", "mean entropy in nats at action tokens, current policy")
 TOKENS_PER_SECOND = Metric("tokens_per_second", "tokens/s", "rate",
                            "response tokens of the batch per second of the whole step")
+ROUNDED_AWAY = Metric("lora/rounded_away", "lost of the addition", "share",
+                      "norm of what rounding to the dtype of the computation takes from the low-rank additions over "
+                      "their norm, after the update; mean over updates")
 STEP_SECONDS = Metric("step_seconds", "s/step", "number", "wall-clock seconds of the whole step")
 
 STANDARD = (REWARD, HELD_OUT, GRAD_NORM, UNIFORM, TRUNCATED, UNSCORED, KEPT, LENGTH, LOSS, ENTROPY,
@@ -84,6 +87,7 @@ DETAILS = (
     Metric("squares", "Σπ²", "number", "mean sum of squared probabilities over the vocabulary, over computed tokens"),
     Metric("logp_pretrain", "log π of texts", "number",
            "mean log-likelihood of a pretraining text, in nats, at the start of the update; mean over updates"),
+    ROUNDED_AWAY,
     Metric("lr", "learning rate", "number", "the policy's learning rate in this batch"),
     Metric("updates", "updates", "number", "optimizer updates since the run began"),
     Metric("responses/cut", "cuts", "number", "times that a response of the batch was stopped and taken up again"),
@@ -102,6 +106,8 @@ FAMILIES = {
     "divergence": Metric("divergence/", "divergence,", "number",
                          "mean of this divergence between policy and teacher, in nats, over computed tokens"),
     "held_out": Metric("held_out/", "held-out", "number", "mean score on this task's held-out problems"),
+    "memory": Metric("memory/", "memory, MB,", "number",
+                     "most resident memory of a process of this role of the cluster, in megabytes"),
     "left": Metric("left/", "left by", "share", "share of scored responses that this choice took out of the batch"),
     "objective": Metric("objective/", "objective,", "number", "this term of J, mean over updates"),
     "stage": Metric("stage/", "after", "number", "held-out score at the end of this stage of a pipeline"),

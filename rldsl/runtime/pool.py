@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from rldsl.axes.control import Action, Event, State
+
 from .batch import Batch
+from .checkpoint import understood
 from .ledger import Draw
 from .prompts import Prompts
 from .trajectory import Prefix, Request, Trajectory
@@ -78,6 +81,33 @@ def gone_from_json(data: Mapping[str, Any], empty: Batch) -> Work:
     """The inverse of `gone_to_json`, with a table of no responses."""
     return Work(0, table=empty, draws={int(g): Draw(*d) for g, d in data["draws"].items()},
                 fates={int(g): fate for g, fate in data["fates"].items()}, counts=Counter(data["counts"]))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint holds of an event loop: prompts by number, prompts that left, what was still to be decided on
+    and done, and how the loop and its schedule stood; `exported` says whether weights were on their way."""
+
+    groups: dict[int, Group]
+    gone: list[Work]
+    events: list[Event]
+    pending: list[Action]
+    paused: bool
+    pausing: bool
+    dropped: int
+    state: State
+    exported: bool
+
+
+def kept_from_json(data: Mapping[str, Any], prompts: Prompts, empty: Batch) -> Kept:
+    """That from its data, with a table of no responses. RunError RL609 where another version wrote it."""
+    with understood():
+        groups = {g["group"]: from_json(g, prompts) for g in data["groups"]}
+        gone = [gone_from_json(g, empty) for g in data["gone"]]
+        events, pending = [Event.from_json(e) for e in data["events"]], [Action.from_json(a) for a in data["pending"]]
+        state = data["state"]
+        return Kept(groups, gone, events, pending, data["paused"], data["pausing"], data["dropped"], state,
+                    state["exported"])
 
 
 def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:

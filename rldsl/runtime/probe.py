@@ -5,6 +5,7 @@ Whole-batch semantics: the given responses are one batch and one update.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic, RecipeError, at
 
 from .batch import Batch, PlainMath
-from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, odd, read_batch
+from .probe_file import LABELS, PER_RESPONSE, PER_TOKEN, BatchFile, Response, largest, odd, read_batch
 from .settle import carry, merged, rewards, settle, weigh, with_state
 
 __all__ = ["Response", "BatchFile", "read_batch", "probe"]
@@ -29,7 +30,20 @@ MADE_OF = {TURN: ("turns",), ORDINAL: ("turns",), STATE: ("states",), STEP: ("st
 
 def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
           siblings: int | None = None) -> dict[str, Any]:
-    """Objective, loss, terms and per-token advantage, ratio, weight, correction and d loss/d logp_current."""
+    """Objective, loss, terms and per-token advantage, ratio, weight, correction and d loss/d logp_current.
+
+    RecipeError RL204, RL205 where the batch lacks what the recipe reads, or is beyond double precision.
+    """
+    try:
+        found = _probe(objective, batch, path, siblings)
+    except OverflowError:
+        raise _beyond(batch, path) from None
+    if not _finite(found):
+        raise _beyond(batch, path)
+    return found
+
+
+def _probe(objective: Objective, batch: BatchFile, path: str, siblings: int | None) -> dict[str, Any]:
     full = _columns(objective, batch, path)
     scored = [i for i, r in enumerate(batch.rows()) if batch.pairs or r.reward is not None]
     given = rewards(objective, full.select(scored))
@@ -45,6 +59,24 @@ def probe(objective: Objective, batch: BatchFile, path: str = "BATCH.json",
     state = {"state": after} if objective.state else {}
     return {"objective": total, "loss": -total, "terms": terms, "warnings": _warnings(batch, siblings),
             **shown, **state}
+
+
+def _finite(x: Any) -> bool:
+    match x:
+        case float():
+            return math.isfinite(x)
+        case dict():
+            return all(map(_finite, x.values()))
+        case list():
+            return all(map(_finite, x))
+    return True
+
+
+def _beyond(batch: BatchFile, path: str) -> RecipeError:
+    place, x = largest(batch)
+    shown = f"{x:g}" if isinstance(x, float) else f"a whole number of {len(str(abs(x)))} digits"
+    return RecipeError([at("RL204", f"{path}: what follows from these numbers is beyond double precision; the largest "
+                           f"is `{place}`, {shown}", None, why="infinity would be no result", fix="give smaller ones")])
 
 
 def _columns(objective: Objective, batch: BatchFile, path: str) -> Batch:

@@ -119,7 +119,8 @@ def read_batch(text: str, path: str) -> BatchFile:
     except (ValueError, RecursionError) as error:
         raise RecipeError([at("RL203", f"{path} is not JSON: {_reason(error)}", None,
                               fix="give an object: {\"responses\": […]}")]) from None
-    problems = [p for i, r in enumerate(batch.rows()) for p in _problems(batch.place(i), r, path)]
+    problems = [*_unbounded(batch, path),
+                *(p for i, r in enumerate(batch.rows()) for p in _problems(batch.place(i), r, path))]
     if bool(batch.responses) == bool(batch.pairs):
         problems.append(at("RL205", f"{path}: give `responses` or `pairs`, and at least one of them", None,
                            fix="pairs are for preference losses, responses for everything else"))
@@ -165,6 +166,28 @@ def _explain(error: Any, where: str, path: str) -> Diagnostic:
     return at("RL203", f"{path}: `{where}` {says}" if where else f"{path} {says}", None, fix=fix)
 
 
+def finite(x: float) -> bool:
+    """Whether double precision holds it: a whole number of JSON may be too large as well."""
+    try:
+        return math.isfinite(x)
+    except OverflowError:
+        return False
+
+
+def largest(batch: BatchFile) -> tuple[str, int | float]:
+    """The number of the largest size, and the field that holds it."""
+    fields = [("trainer_version", batch.trainer_version), ("logp_pretrain", batch.logp_pretrain),
+              *((f"state.{choice}.{name}", x) for choice, names in batch.state.items() for name, x in names.items())]
+    for i, r in enumerate(batch.rows()):
+        for name in type(r).model_fields:
+            value = getattr(r, name)
+            parts = value.values() if isinstance(value, dict) else [value]
+            inner = [x for part in parts for x in (part if isinstance(part, list) else [part])]
+            fields += [(f"{batch.place(i)}.{name}", x) for x in inner]
+    numbers = [(place, x) for place, x in fields if isinstance(x, (int, float)) and not isinstance(x, bool)]
+    return max(numbers, key=lambda n: abs(n[1]), default=("", 0))
+
+
 def odd(batch: BatchFile) -> list[str]:
     """What no model and no engine could have recorded, one sentence for each field and response."""
     found = []
@@ -183,18 +206,30 @@ def odd(batch: BatchFile) -> list[str]:
     return found
 
 
+def _unbounded(batch: BatchFile, path: str) -> Iterator[Diagnostic]:
+    """Numbers beside the responses that are not finite."""
+    named = {"trainer_version": batch.trainer_version, "logp_pretrain": batch.logp_pretrain,
+             **{f"state.{choice}.{name}": x for choice, names in batch.state.items() for name, x in names.items()}}
+    for name, x in named.items():
+        if x is not None and not finite(x):
+            yield at("RL204", f"{path}: `{name}` must be finite", None, fix="give a finite number")
+
+
 def _problems(place: str, r: Response, path: str) -> Iterator[Diagnostic]:
     n = len(r.logp_current)
     for name in ("reward", "correct", *PER_RESPONSE):
         value = getattr(r, name)
-        if value is not None and not math.isfinite(value):
+        if value is not None and not finite(value):
             yield at("RL204", f"{path}: `{place}.{name}` must be finite", None, fix="null means: no score")
+    for name, value in (r.scores or {}).items():
+        if not finite(value):
+            yield at("RL204", f"{path}: `{place}.scores.{name}` must be finite", None, fix="give a finite number")
     named = {name: getattr(r, name) for name in (*PER_TOKEN, *LABELS)}
     for name, column in {**named, **{f"divergences.{k}": v for k, v in (r.divergences or {}).items()}}.items():
         if column is not None and len(column) != n:
             yield at("RL203", f"{path}: `{place}.{name}` has {len(column)} entries where `logp_current` has {n}", None,
                      why="every list has one entry per action token", fix="make the lengths equal")
-        elif column is not None and name not in LABELS and not all(map(math.isfinite, column)):
+        elif column is not None and name not in LABELS and not all(map(finite, column)):
             yield at("RL204", f"{path}: `{place}.{name}` must be finite", None, fix="give finite numbers")
         elif column is not None and name in LABELS[:3] and _comes_back(column):
             yield at("RL204", f"{path}: `{place}.{name}` comes back to a label that it has left", None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import select
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +15,8 @@ from rldsl.axes.base import Scorer
 from rldsl.diagnostics import at
 
 from .errors import RunError
-from .scoring_process import ScoringProcess, Setup, start_process
+from .scoring_pipes import Beside
+from .scoring_process import ScoringProcess, Setup, Site, start_process
 
 WINDOW = 64
 FEWEST_JUDGED = 8
@@ -55,17 +55,19 @@ class ScoringPool:
     score may make up `max_failed` (a share) of the rows of a call, or of the last 64 where a call has fewer;
     eight rows are the least that is judged. `path` is put before `sys.path` for user scorers; `output` is a
     file that takes what they print. Processes start at once, in the background, without torch; scorers are
-    imported in them only.
+    imported in them only. They run beside this one, or at another `site`.
     """
 
     def __init__(self, scorers: Sequence[Scorer], workers: int, timeout: float, memory_bytes: int, *,
-                 max_failed: float = 0.2, path: Sequence[str] = (), output: Path | None = None):
+                 max_failed: float = 0.2, path: Sequence[str] = (), output: Path | None = None,
+                 site: Site | None = None):
         self.setup = Setup(tuple((s.function, dict(s.options)) for s in scorers), timeout, memory_bytes,
                            tuple(path), output)
         self.max_failed = max_failed
         self.first_error: str | None = None
         self._recent: deque[bool] = deque(maxlen=WINDOW)
-        self._processes = [start_process(self.setup) for _ in range(workers)]
+        self.site = site or Beside()
+        self._processes = [start_process(self.setup, self.site, place) for place in range(workers)]
 
     def score(self, items: Sequence[ScoreItem]) -> list[list[ScoreResult]]:
         """Results by item, then by scorer in the pool's order.
@@ -78,13 +80,17 @@ class ScoringPool:
             return round_.run()
         finally:
             self._recent.extend(round_.failed_row(row) for row in range(len(items)))
-            self._processes = [self._renewed(p) if p.jobs else p for p in self._processes]
+            for process in list(self._processes):
+                if process.jobs:
+                    process.kill()
+                    self._replace(process)
 
     def close(self) -> None:
         """End all processes."""
         for process in self._processes:
             process.kill()
         self._processes = []
+        self.site.close()
 
     def __enter__(self) -> Self:
         return self
@@ -93,12 +99,10 @@ class ScoringPool:
                  trace: TracebackType | None) -> None:
         self.close()
 
-    def _renewed(self, process: ScoringProcess) -> ScoringProcess:
-        process.kill()
-        return start_process(self.setup)
-
     def _replace(self, process: ScoringProcess) -> None:
-        self._processes[self._processes.index(process)] = start_process(self.setup)
+        """Starts another in the place of one that was killed."""
+        place = self._processes.index(process)
+        self._processes[place] = start_process(self.setup, self.site, place)
 
 
 class _Round:
@@ -147,21 +151,11 @@ class _Round:
         return index, scorer, item.text, item.answer, item.metadata
 
     def _wait(self) -> None:
-        """Until a pipe moves or the earliest deadline passes; then take what is there."""
-        poll, readers, writers = select.poll(), {}, {}
-        for process in self.pool._processes:
-            reader, writer = process.process.stdout.fileno(), process.process.stdin.fileno()
-            poll.register(reader, select.POLLIN)
-            readers[reader] = process
-            if process.unsent and not process.broken:
-                poll.register(writer, select.POLLOUT)
-                writers[writer] = process
+        """Until something comes or the earliest deadline passes; then take what is there."""
         earliest = min(process.deadline for process in self.pool._processes)
-        for file, _ in poll.poll(1000 * min(LONGEST_WAIT, max(0.0, earliest - time.monotonic()))):
-            if file in writers:
-                writers[file].push()
-            else:
-                self._record(readers[file].pull())
+        seconds = min(LONGEST_WAIT, max(0.0, earliest - time.monotonic()))
+        for process in self.pool.site.wait(self.pool._processes, seconds):
+            self._record(process.pull())
 
     def _record(self, replies: Iterable[tuple[int, float | None, str | None, float]]) -> None:
         for index, value, error, seconds in replies:
@@ -177,31 +171,30 @@ class _Round:
             return
         spent = time.monotonic() - process.since
         delivered = not process.unsent
-        status = process.kill()
+        how = process.kill()
         self.pool._replace(process)
         if not process.ready:
-            self._lost_start(process, status)
+            self._lost_start(process, how)
         left = list(process.jobs)
         process.jobs.clear()
         if left and delivered:
-            self._record([(left.pop(0), None, self._cause(overdue, status), spent)])
+            self._record([(left.pop(0), None, self._cause(overdue, how), spent)])
         self.waiting.extendleft(reversed(left))
 
-    def _lost_start(self, process: ScoringProcess, status: int) -> None:
+    def _lost_start(self, process: ScoringProcess, how: str) -> None:
         """An import that fails will fail again; a process that was killed gets two more tries."""
         self.lost_starts += 1
         if not process.failed and self.lost_starts <= SPARE_STARTS:
             return
         names = ", ".join(target for target, _ in process.setup.scorers)
-        ended = f"their process ended (status {status}) before it was ready"
+        ended = f"their process ended ({how}) before it was ready"
         raise RunError(at("RL607", f"the scorers ({names}) cannot be loaded", None,
                           why=_told(process.failed, process.setup.output) if process.failed else ended,
                           fix="check that the packages they need are installed and import without error"))
 
-    def _cause(self, overdue: bool, status: int) -> str:
+    def _cause(self, overdue: bool, how: str) -> str:
         if overdue:
             return f"the scorer took longer than {self.pool.setup.timeout:g} s and was stopped"
-        how = f"by signal {-status}" if status < 0 else f"with exit status {status}"
         return f"the scorer ended its process ({how})"
 
     def _judge(self) -> None:

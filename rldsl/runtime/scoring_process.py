@@ -1,25 +1,19 @@
-"""One scoring process and the two pipes to it, never blocking."""
+"""One scoring process as the pool sees it: what it was sent, what it answered, when it is overdue."""
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import signal
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .scoring_worker import HEADER
 
 START_DEADLINE = 120.0
-KILL_DEADLINE = 10.0
-COMMAND = (sys.executable, "-P", "-m", "rldsl.runtime.scoring_worker")
 
 Job = tuple[int, int, str, str, Any]
 Reply = tuple[int, float | None, str | None, float]
@@ -37,13 +31,26 @@ class Setup:
     output: Path | None = None
 
 
+class Link(Protocol):
+    """The way to a process that runs `scoring_worker`, and the process itself. Nothing here waits, but for `kill`."""
+
+    def write(self, data: bytearray) -> bool:
+        """Takes off `data` what goes out now; False where nobody reads it any more."""
+
+    def read(self) -> bytes | None:
+        """What has come; b"" at the end of all output, None where there is nothing now."""
+
+    def kill(self) -> str:
+        """Ends the process and everything it started; how it ended, in words."""
+
+
 @dataclass
 class ScoringProcess:
     """A started process. `jobs` are the indices sent and not yet answered, in the order they are worked
     on."""
 
     setup: Setup
-    process: subprocess.Popen[bytes]
+    link: Link
     since: float
     ready: bool = False
     broken: bool = False
@@ -67,20 +74,14 @@ class ScoringProcess:
         self.push()
 
     def push(self) -> None:
-        """Write what the pipe takes."""
-        try:
-            while self.unsent:
-                del self.unsent[:os.write(self.process.stdin.fileno(), self.unsent)]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
+        """Write what is taken."""
+        if self.unsent and not self.link.write(self.unsent):
             self.broken = True
 
     def pull(self) -> list[Reply]:
         """The scores that have come in since. Marks the process broken at the end of its output."""
-        try:
-            data = os.read(self.process.stdout.fileno(), 1 << 20)
-        except BlockingIOError:
+        data = self.link.read()
+        if data is None:
             return []
         self.broken |= not data
         self.unread += data
@@ -91,16 +92,9 @@ class ScoringProcess:
             self.since = time.monotonic()
         return replies
 
-    def kill(self) -> int:
-        """End it and everything it started; returns its exit status."""
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        status = self.process.wait(KILL_DEADLINE)
-        self.process.stdin.close()
-        self.process.stdout.close()
-        return status
+    def kill(self) -> str:
+        """End it and everything it started; how it ended, in words."""
+        return self.link.kill()
 
     def _queue(self, message: Any) -> None:
         data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
@@ -123,16 +117,22 @@ class ScoringProcess:
         return tuple(message)
 
 
-def start_process(setup: Setup) -> ScoringProcess:
+class Site(Protocol):
+    """Where the processes of a pool run."""
+
+    def start(self, setup: Setup, place: int) -> Link:
+        """Starts the process of one place of the pool, where none runs, and returns at once."""
+
+    def wait(self, processes: Sequence[ScoringProcess], seconds: float) -> Sequence[ScoringProcess]:
+        """Who may have something to pull, as soon as anybody has, or after `seconds`; pushes meanwhile."""
+
+    def close(self) -> None:
+        """Ends what is left, once every process was killed."""
+
+
+def start_process(setup: Setup, site: Site, place: int) -> ScoringProcess:
     """Start a process and return at once; it is `ready` when its first reply has been pulled."""
-    path = [*setup.path, *(entry or os.getcwd() for entry in sys.path)]
-    environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": os.pathsep.join(path)}
-    with open(setup.output or os.devnull, "ab") as output:
-        process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
-                                   env=environment, start_new_session=True, bufsize=0)
-    for pipe in (process.stdin, process.stdout):
-        os.set_blocking(pipe.fileno(), False)
-    started = ScoringProcess(setup, process, time.monotonic())
+    started = ScoringProcess(setup, site.start(setup, place), time.monotonic())
     started._queue({"scorers": setup.scorers, "timeout": setup.timeout, "memory_bytes": setup.memory_bytes})
     started.push()
     return started

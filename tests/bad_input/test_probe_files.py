@@ -117,3 +117,34 @@ def test_a_version_after_the_trainers_is_said(project, capsys) -> None:
 def test_standard_input_is_called_by_its_name(project, capsys, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("[]"))
     refused(capsys, 1, "RL203", "Standard input must be an object", argv=["probe", "tiny.rl", "-"])
+
+
+HUGE = [{"logp_current": [-1e308], "logp_old": [-1e308]}, {"reward": 1e308}, {"reward": -1e308}]
+
+
+@pytest.mark.parametrize("changed", HUGE)
+@pytest.mark.parametrize("advantage", ["group_mean", "group_norm", "rloo", "batch_norm"])
+def test_a_result_is_finite_or_the_largest_number_is_named(project, capsys, changed, advantage) -> None:
+    Path("batch.json").write_text(json.dumps({"responses": [{**ROW, **changed}, {**ROW, "reward": -1e308}]}))
+    answer = call(capsys, "probe", "tiny.rl", "batch.json", "--set", f"advantage={advantage}", "--format", "json")
+    civil(answer)
+    assert ": Infinity" not in answer.text and ": -Infinity" not in answer.text and ": NaN" not in answer.text
+    assert answer.code == 0 or answer.says("RL204", "beyond double precision", "`responses[", "e+308")
+
+
+@pytest.mark.parametrize("field, value, says", [
+    ("versions", [10 ** 400], "responses[0].versions` must be finite"),
+    ("agent", 10 ** 400, "responses[0].agent` must be finite"),
+    ("scores", {"verify": float("nan")}, "responses[0].scores.verify` must be finite")])
+def test_a_number_that_double_precision_cannot_hold(project, capsys, field, value, says) -> None:
+    Path("batch.json").write_text(batch(**{field: value}))
+    refused(capsys, 1, "RL204", says, argv=["probe", "tiny.rl", "batch.json"])
+
+
+@pytest.mark.parametrize("beside, says", [
+    ({"logp_pretrain": float("inf")}, "`logp_pretrain` must be finite"),
+    ({"state": {"kl": {"coef": float("nan")}}}, "`state.kl.coef` must be finite"),
+    ({"trainer_version": 10 ** 400}, "`trainer_version` must be finite")])
+def test_numbers_beside_the_responses_are_finite_too(project, capsys, beside, says) -> None:
+    Path("batch.json").write_text(json.dumps({**json.loads(batch()), **beside}))
+    refused(capsys, 1, "RL204", says, argv=["probe", "tiny.rl", "batch.json"])

@@ -75,6 +75,7 @@ def prompts(bad: int) -> None:
 
 @pytest.mark.parametrize("what", WORDS)
 def test_above_the_allowed_share_the_run_stops_with_the_first_failure(deeds, capsys, what: str) -> None:
+    """C-030: an exception is never a score."""
     prompts(bad=8)
     start = time.monotonic()
     refused(capsys, 3, "RL607", "responses have no score", "allowed 20%", WORDS[what], "max_failed", "resume here",
@@ -87,6 +88,7 @@ def test_above_the_allowed_share_the_run_stops_with_the_first_failure(deeds, cap
 
 @pytest.mark.parametrize("what", ["raises", "hangs", "exits", "nan"])
 def test_below_the_allowed_share_only_the_rows_are_lost(deeds, capsys, what: str) -> None:
+    """C-030: an exception costs its row. C-074: so does a scorer that hangs, after its deadline."""
     prompts(bad=1)
     start = time.monotonic()
     answer = call(capsys, *RUN, "--set", f'feedback=deed("{what}")', "--set", "budget.steps=1")

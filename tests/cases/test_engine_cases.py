@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from rldsl.backends.local import engine as local_engine
 from rldsl.backends.local import train_policy
 from rldsl.backends.local.engine import fingerprint
 from rldsl.backends.local.forward import forward
+from rldsl.backends.local.hf_weights import exported
 from rldsl.backends.local.launch import open_run
 from rldsl.backends.local.load import load_policy
+from rldsl.backends.local.stream import LocalStream
+from rldsl.backends.local.trained_part import rounded_away
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.runtime.errors import RunError
@@ -209,3 +213,62 @@ def test_c093_a_tied_head_is_the_embedding(tmp_path) -> None:
         assert fingerprint(policy) != before and torch.equal(policy.weights().head, policy.weights().embed)
         (found,) = run.rollout.sample(asked, replace(PLAIN, max_tokens=1), batch=0, greedy=True)[0].tokens
         assert found == other
+
+
+LORA = ("optim.lora_rank=4", "budget.steps=1", "optim.updates_per_batch=1")
+
+
+def logits_like(policy, run) -> torch.Tensor:
+    """The policy's log-probs of a fixed text."""
+    row = Trajectory(0, 0, 0, run.data.encode("12"), tuple(range(5, 13)), (0.0,) * 8, (0,) * 8, "stop", "")
+    return forward(policy, [row], frozenset({"logp_current"}), PLAIN, grad=False)["logp_current"]
+
+
+def test_c025_an_adapter_reaches_the_engine_that_samples(tmp_path) -> None:
+    """One update of a low-rank addition, sent to an engine with a policy of its own: its numbers are the trainer's."""
+    with opened(tmp_path, RECIPE, *LORA) as run, LocalStream(deepcopy(run.trainer.policy), 1) as stream:
+        run.push = lambda: stream.load(run.trainer.version + 1, run.trainer.export())
+        run.fingerprint = stream.load(0, run.trainer.export())
+        before = logits_like(stream.policy, run)
+        execute(run)
+        sent = [name for name in run.trainer.export() if ".adapters." in name]
+        assert len(sent) == 8 and run.fingerprint == fingerprint(run.trainer.policy)
+        after = logits_like(stream.policy, run)
+        assert (after - before).abs().max() > 0 and torch.equal(after, logits_like(run.trainer.policy, run))
+
+
+def test_c025_an_adapter_that_is_filtered_out_stops_the_run(tmp_path) -> None:
+    """Whoever sends the weights leaves the additions as they began: the frozen base goes out again, with a gradient."""
+    with opened(tmp_path, RECIPE, *LORA) as run, LocalStream(deepcopy(run.trainer.policy), 1) as stream:
+        begun = {name: t for name, t in run.trainer.export().items() if ".adapters." in name}
+        run.push = lambda: stream.load(run.trainer.version + 1, {**run.trainer.export(), **begun})
+        run.fingerprint = run.push()
+        with pytest.raises(RunError) as caught:
+            execute(run)
+        said = caught.value.diagnostic
+        assert said.code == "RL602" and "gradient norm was" in said.why and " 0," not in said.why
+
+
+def test_c065_a_merged_addition_is_exported_once_and_its_loss_is_measured(tmp_path) -> None:
+    """1 + 0.001 in bfloat16 is 1: all of the addition is lost. Exporting twice gives the same tensors."""
+    with opened(tmp_path, RECIPE.replace("float32", "bfloat16"), *LORA) as run:
+        execute(run)
+        (step,) = [e.data["metrics"] for e in read_journal(tmp_path) if e.kind == "step"]
+        assert 0 < step["lora/rounded_away"] <= 2
+        policy = run.trainer.policy
+        (layer,) = policy.layers
+        rank = layer.adapters["out_a"].shape[0]
+        with torch.no_grad():
+            for name, p in layer.adapters.items():
+                p.zero_()
+                matrix = getattr(layer, name[:-2])
+                matrix.fill_(1.0)
+                p[:, 0] = 1.0 if name.endswith("_a") else 0.0
+                if name.endswith("_b"):
+                    p[:, 0] = 0.001 / layer.scale
+        assert rank == 4 and torch.equal(policy.weights().layers[0].out, torch.ones_like(layer.out).bfloat16())
+        assert rounded_away(policy) == pytest.approx(1.0)
+        once, twice = exported(policy), exported(policy)
+        assert set(once) == set(twice) and all(torch.equal(once[n], twice[n]) for n in once)
+        policy.compute = torch.float32
+        assert rounded_away(policy) == pytest.approx(0.0, abs=1e-3)

@@ -1,7 +1,9 @@
 """What running runs must do in cases that once hurt somebody, without a model; named after the public report's id.
 
-Told elsewhere: C-020 `tests/bad_input/test_model_folders.py`; C-030 and C-074 `tests/bad_input/test_scorers.py`; C-038,
-C-080 and C-099 `tests/unit/runtime/test_tracking*.py`; C-078 `tests/unit/runtime/test_small_parts.py`.
+Told elsewhere: runs whose engines answer one by one `test_live_cases.py` (C-007, C-037, C-061, C-074); C-020
+`tests/bad_input/test_model_folders.py`; C-030 and C-074 `tests/bad_input/test_scorers.py`; C-038, C-080 and C-099
+`tests/unit/runtime/test_tracking*.py`; C-078 `tests/unit/runtime/test_small_parts.py`; what takes several processes, as
+C-033, C-058 and C-063, `tests/cluster`.
 """
 
 from __future__ import annotations

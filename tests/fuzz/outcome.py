@@ -21,11 +21,13 @@ that the data has no column for, no group kept."""
 
 @dataclass(frozen=True)
 class Outcome:
-    """`kind` is refused, stopped, compiled or trained; `codes` say why it was refused or stopped."""
+    """`kind` is refused, stopped, compiled or trained; `codes` say why it was refused or stopped. `notes` are what
+    `explain` alone shows."""
 
     kind: str
     codes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def outcome(text: str, folder: Path, train: bool) -> Outcome:
@@ -37,25 +39,25 @@ def outcome(text: str, folder: Path, train: bool) -> Outcome:
         profile = next(iter(profiles(str(path), "fuzzed")), None)
         plan, found = compile_recipe(resolve(str(path), "fuzzed", profile=profile), profile=profile)
     except RecipeError as error:
-        return Outcome("refused", _reported(error.diagnostics))
-    warnings = _reported(found)
+        return Outcome("refused", *_reported(error.diagnostics))
+    _, *rest = _reported(found)
     data = json.loads(json.dumps(to_json(plan), allow_nan=False))
     assert to_json(from_json(data)) == to_json(plan), "a plan is read as it was written"
     if not train:
-        return Outcome("compiled", (), warnings)
+        return Outcome("compiled", (), *rest)
     stopped = _trained(plan, folder)
-    return Outcome("stopped", stopped, warnings) if stopped else Outcome("trained", (), warnings)
+    return Outcome("stopped" if stopped else "trained", stopped, *rest)
 
 
-def _reported(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[str, ...]:
-    """The codes of findings that say all they should: what, where, why, and what to write instead."""
+def _reported(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[tuple[str, ...], ...]:
+    """The codes of errors, warnings and notes that say all they should: what, where, and what to write instead."""
     assert found or isinstance(found, list), "refused without a reason"
     for d in found:
         assert d.code.startswith("RL") and d.message.endswith((".", "?", "!", "…")), d
         assert d.labels and any(label.primary for label in d.labels), d
         assert d.code.startswith("RL1") or d.fix, d
     assert not found or render(found, sources(list(found)), style="terminal")
-    return tuple(sorted({d.code for d in found}))
+    return tuple(tuple(sorted({d.code for d in found if d.severity == s})) for s in ("error", "warning", "info"))
 
 
 def _trained(plan: Plan, folder: Path) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from rldsl.compiler.settings import hints
 from rldsl.compiler.show import show
 from rldsl.compiler.typehints import words
 
-from .values import call, plain
+from .values import call, holds_together, plain
 
 SOUND = {
     "feedback": "verify(exact)", "sampling": "group(4, max_tokens: 4)", "advantage": "group_mean",
@@ -26,6 +26,10 @@ SAMPLED = {"max_tokens": "4"}
 """Parameters that are held small, or mean something of this machine."""
 BY_EXAMPLE = 0.4
 """How often a choice takes the parameters of one of its own examples."""
+TRIES = 5
+"""How often parameters are drawn again that do not fit one another: a recipe with such a choice tells nothing else."""
+SLIP = 0.03
+"""How often they stay as they are."""
 MISSPELT = 0.01
 INSIDE_TURNS = re.compile(r"\b(turn|turn_\w+|gigpo)\b")
 INSIDE_STEPS = re.compile(r"\b(step|step_gae|tree|tree_\w+|vine|shared_mean|replay_prefix)\b")
@@ -52,13 +56,22 @@ def recipe_text(seed: int) -> str:
 # ── axes ─────────────────────────────────────────────────────────────────────────────────────────────
 
 def one(draw: Random, axis: str, role: type[Choice]) -> str:
-    """A choice of a role, with parameters."""
+    """A choice of a role, with parameters that mostly fit one another."""
     name = draw.choice([n for n in discover.names(axis) if issubclass(discover.find(axis, n), role)])
+    text = _drawn(draw, axis, name)
+    for _ in range(TRIES):
+        if holds_together(text, axis) or draw.random() < SLIP:
+            break
+        text = _drawn(draw, axis, name)
+    return text
+
+
+def _drawn(draw: Random, axis: str, name: str) -> str:
     cls, examples = discover.find(axis, name), discover.examples(axis, name)
     given = {k: v for k, v in SAMPLED.items() if k in cls.__dataclass_fields__ and axis == "sampling"}
     if examples and draw.random() < BY_EXAMPLE:
         params = draw.choice(examples).params
-        given = {**{name: _text(x, hints(cls)[name]) for name, x in params.items()}, **given}
+        given = {**{field: _text(x, hints(cls)[field]) for field, x in params.items()}, **given}
     return call(draw, cls, name, given)
 
 

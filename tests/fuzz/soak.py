@@ -28,7 +28,7 @@ def soak(count: int, first: int) -> int:
             print(f"seed {seed} failed\n{recipe_text(seed)}\n{traceback.format_exc()}", flush=True)
             continue
         kinds[found.kind] += 1
-        for code in (*found.codes, *found.warnings):
+        for code in (*found.codes, *found.warnings, *(f"{note} (a note)" for note in found.notes)):
             codes[code] += 1
             seeds.setdefault(code, seed)
     print(f"{count} recipes: " + ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items())))

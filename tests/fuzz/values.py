@@ -10,8 +10,12 @@ from typing import Any, Literal, get_args, get_origin
 from rldsl.axes import discover
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import Band, Bound, Policies, TermName
+from rldsl.compiler.resolve.fold import Scope, fold
+from rldsl.compiler.resolve.report import Report
+from rldsl.compiler.resolve.values import choice
 from rldsl.compiler.settings import hints
 from rldsl.compiler.typehints import bound, is_choice, options, unit
+from rldsl.grammar.parser import parse_expression
 
 WRITTEN = (0.0, 0.15, 0.5)
 """How often a parameter with a default is written: drawn for each choice."""
@@ -34,6 +38,13 @@ def call(draw: Random, cls: type[Choice], name: str, given: dict[str, str] | Non
         places = places if by_position else 0
         parts.append(text if by_position else f"{f.name.removesuffix('_')}: {text}")
     return f"{name}({', '.join(parts)})" if parts else name
+
+
+def holds_together(text: str, axis: str) -> bool:
+    """Whether a choice, as it is written, can stand on its axis at all."""
+    report = Report()
+    written = fold(parse_expression(text), Scope({}, report))
+    return written is not None and choice(written, axis, Choice, report) is not None and not report.found
 
 
 def value(draw: Random, hint: Any) -> str:

@@ -24,7 +24,7 @@ THREADS = 8
 
 
 class Gone(Exception):
-    """An engine's process is not there any more; the cause is Ray's error."""
+    """An engine's process is not there any more: what it was asked for last, in words. The cause is Ray's error."""
 
 
 @dataclass
@@ -47,6 +47,11 @@ class EngineProcess:
     def name(self) -> str:
         """As messages name it."""
         return f"rollout engine {self.index}"
+
+    def busy_with(self) -> str:
+        """What it was given and has not answered, in words; there is something."""
+        first = min(self.under_way.values(), key=lambda stream: stream.id).request
+        return f"{len(self.under_way)} responses are under way, {first.group}.{first.first} the oldest of them"
 
     def give(self, streams: Sequence[Stream]) -> None:
         """Hands streams over."""
@@ -95,7 +100,7 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
     except GetTimeoutError:
         raise stalled(who, seconds, what) from None
     except RayActorError as error:
-        raise Gone from error
+        raise Gone(what) from error
     except ObjectLostError as error:
         raise RunError(dead("the process that held what was sent", error, f"{who} waits for it: {what}")) from None
     except RayTaskError as error:

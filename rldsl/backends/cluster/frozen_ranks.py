@@ -22,6 +22,11 @@ class FrozenRanks:
     def __init__(self, ranks: Ranks, tell: Callable[[Diagnostic], None]):
         self.ranks, self._tell, self._deaths = ranks, tell, 0
 
+    @property
+    def actors(self) -> list[Any]:
+        """See `Ranks.actors`."""
+        return self.ranks.actors
+
     def share(self, value: Any) -> Any:
         """See `Ranks.share`."""
         return self.ranks.share(value)
@@ -55,4 +60,4 @@ class FrozenRanks:
             raise error
         self._deaths += 1
         self._tell(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
-                           why=f"the {self.ranks.name}'s ranks start again from its folder, and are asked again"))
+                           why=f"{error.diagnostic.why}; they start again from their folder, and are asked again"))

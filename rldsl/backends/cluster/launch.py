@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -43,10 +44,13 @@ from .capability import refuse
 from .engine_process import spawner
 from .layout_change import FOLDER, changed, rewritten, trained
 from .megatron_layout import Parallel
+from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import ROLLOUT, TRAIN, Role, reserve, roles
+from .placement import REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
 from .rank import RankSpec
 from .ray_session import ray_session
+from .reward import RewardSite
+from .reward import spawner as reward_spawner
 from .rollouts import Rollouts
 from .stage_folder import MODEL
 from .streams import EngineSpec
@@ -82,23 +86,36 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
-        run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder)).score
         observe("doing", {"node": "start the cluster", "batch": 0})
         before = changed(kept, specs)
         opened.enter_context(ray_session(address, _processes(wanted, before)))
         kept = _brought_over(run, kept, specs, before, wanted)
-        _start_engines(run, _engine_spec(plan, recipe, found, wanted), wanted, opened, partial(
+        reserved = reserve(wanted)
+        run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder, **_scorers(wanted, reserved))).score
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), reserved, opened, partial(
             start_trainer, specs, tell=run.warn, teachers=others.teachers))
         if kept is None:
-            if settings.warm_start:
-                _without_warm_start(run, plan, recipe, root)
-            run.fingerprint = run.trainer.deliver(0)
+            _first(run, plan, recipe, root)
         if resume:
             restore(run, run.trainer, kept)
             _settle(run, kept, before)
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
         yield run
+
+
+def _first(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:
+    """Gives the engines the weights that a fresh run begins with; before, those from before a warm start, to score them.
+    """
+    if recipe.settings.model.warm_start:
+        _without_warm_start(run, plan, recipe, root)
+    run.fingerprint = run.trainer.deliver(0)
+
+
+def _scorers(wanted: tuple[Role, ...], reserved: Reserved) -> dict[str, Any]:
+    """How many scorers the cluster starts, and where; nothing where they are beside the driver."""
+    return next(({"count": r.count, "site": RewardSite(reward_spawner(reserved))} for r in wanted if r.name == REWARD),
+                {})
 
 
 def _processes(wanted: tuple[Role, ...], before: Mapping[str, Parallel]) -> int:
@@ -138,7 +155,8 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
-                         why=f"all ranks start again, from the checkpoint after batch {kept.step}"))
+                         why=f"{error.diagnostic.why}; all ranks start again, from the checkpoint after batch "
+                             f"{kept.step}"))
         rollouts.pause()
         rollouts.poll(0.0)
         trainer.start()
@@ -159,20 +177,19 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
                usage=Usage(device_use))
 
 
-def _start_engines(run: Run, spec: EngineSpec, wanted: tuple[Role, ...], opened: ExitStack,
+def _start_engines(run: Run, spec: EngineSpec, reserved: Reserved, opened: ExitStack,
                    start: Callable[..., ClusterTrainer]) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
     def pushed(version: int, size: int, seconds: float) -> None:
         run.record("push", version=version, bytes=size, seconds=seconds)
 
-    reserved = reserve(wanted)
     run.observe("doing", {"node": "start the engines", "batch": 0})
-    engines = next(role.count for role in wanted if role.name == ROLLOUT)
-    rollouts = Rollouts(spec, engines, spawner(spec, reserved), run.warn, pushed)
+    rollouts = Rollouts(spec, reserved.count[ROLLOUT], spawner(spec, reserved), run.warn, pushed)
     opened.callback(rollouts.close)
     trainer = start(reserved, rollouts.load)
     opened.callback(trainer.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), **trainer.actors()})}
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts
 

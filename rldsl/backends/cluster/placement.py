@@ -13,7 +13,7 @@ from rldsl.compiler.roles import apart, pooled
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-ROLLOUT, TRAIN = "rollout", "train"
+ROLLOUT, TRAIN, REWARD = "rollout", "train", "reward"
 SECONDS = 10.0
 """How long bundles that fit the cluster may take to be reserved; others that hold them keep them longer."""
 
@@ -36,7 +36,8 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU.
 
     Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
-    of `rollout_tensor` devices, a rank one of one device. A role with ranks of its own takes them beside the pools.
+    of `rollout_tensor` devices, a rank one of one device, a scorer one of a CPU. Ranks and scorers of their own come
+    beside the pools.
     """
     cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
     gpu = cluster.gpus_per_node is not None
@@ -46,15 +47,18 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     training = pools.get(TRAIN, pool or own)
     each, device = cluster.rollout_tensor, 0.0 if not gpu else 0.5 if recipe.placement.choice.shared() else 1.0
     alone = [Role(name, role.ranks, float(gpu)) for role in apart(recipe) for name in role.names]
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *alone)
+    scoring = [Role(REWARD, cluster.reward)] if cluster.reward else []
+    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *alone, *scoring)
 
 
 @dataclass(frozen=True)
 class Reserved:
-    """Reserved bundles: those of each role in order. `each` is what one process of a role may take of GPUs."""
+    """Reserved bundles: those of each role in order, `count` of them. `each` is what one process of a role may take of
+    GPUs."""
 
     group: Any
     first: Mapping[str, int]
+    count: Mapping[str, int]
     each: Mapping[str, float]
 
     def gpus(self, role: str) -> float:
@@ -80,7 +84,7 @@ def reserve(wanted: tuple[Role, ...], seconds: float = SECONDS) -> Reserved:
     first, end = {}, 0
     for role in wanted:
         first[role.name], end = end, end + role.count
-    return Reserved(group, first, {role.name: role.gpus for role in wanted})
+    return Reserved(group, first, {role.name: role.count for role in wanted}, {role.name: role.gpus for role in wanted})
 
 
 def _require_room(wanted: tuple[Role, ...]) -> None:

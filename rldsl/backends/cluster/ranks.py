@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.usage import resident
 
 from . import guard
 from .deaths import dead, own_words, stalled
@@ -48,6 +49,10 @@ class RankActor:
     def pid(self) -> int:
         """The number of this process."""
         return os.getpid()
+
+    def resident(self) -> float:
+        """Bytes of memory that this process holds."""
+        return resident()
 
 
 class CriticRankActor(RankActor):
@@ -120,8 +125,8 @@ class Ranks:
             except RayActorError as error:
                 number = refs.index(come[0])
                 self.end()
-                raise RunError(dead(f"{self.name} rank {number}", error,
-                                    "the other ranks cannot go on without it and were ended")) from None
+                raise RunError(dead(f"{self.name} rank {number}", error, f"the run waited for it ({what}); the other "
+                                    "ranks cannot go on without it and were ended")) from None
             except RayTaskError as error:
                 own = own or self._raised(error, refs.index(come[0]))
         if own is not None:

@@ -15,8 +15,6 @@ from pathlib import Path
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 
-FAILURES = (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError)
-"""What Ray raises where it does not start; of its processes that come up too slowly it says so by a bare Exception."""
 OBJECT_STORE = 1 << 30
 """Bytes of a local object store: several copies of a small model's weights."""
 ANSWER_SECONDS = 5.0
@@ -71,11 +69,9 @@ def _start(processes: int, quiet: dict) -> None:
     try:
         ray.init("local", num_cpus=max(processes, os.cpu_count() or 1), include_dashboard=False,
                  object_store_memory=OBJECT_STORE, **quiet)
-    except Exception as error:
-        if type(error) is not Exception and not isinstance(error, FAILURES):
-            raise
+    except Exception as error:  # where a node does not come up in time, Ray raises just that
         raise RunError(Diagnostic(
-            "RL606", "Ray does not start on this machine", why=str(error).strip().splitlines()[0],
+            "RL606", "Ray does not start on this machine", why=_first_line(error),
             fix="where the machine is busy or short of memory, try again when it is not; "
                 "the logs are in Ray's session folder")) from None
 
@@ -88,8 +84,12 @@ def _join(address: str, quiet: dict) -> None:
                                                          os.environ.get("PYTHONPATH", "")])}}
     try:
         ray.init(address=address, runtime_env=search, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        raise _nobody(address, str(error).strip().splitlines()[0]) from None
+    except Exception as error:  # as above
+        raise _nobody(address, _first_line(error)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _require_answer(address: str) -> None:

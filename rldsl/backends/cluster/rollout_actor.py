@@ -20,6 +20,7 @@ import numpy as np
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Trajectory
+from rldsl.runtime.usage import resident
 
 from . import guard
 from .streams import EngineSpec, Report, Stream
@@ -74,6 +75,10 @@ class RolloutActor:
     def pid(self) -> int:
         """The number of this process."""
         return os.getpid()
+
+    def resident(self) -> float:
+        """Bytes of memory that this process holds."""
+        return resident()
 
     def _ask(self, command: Callable[[Any], Any]) -> Future:
         """Has the engine's thread call `command` with the engine. RunError where the engine has ended."""

@@ -96,17 +96,26 @@ class Rollouts:
 
     def load(self, version: int, weights: Weights) -> str:
         """See StreamingRollout. Every engine proves that it holds the weights before the version counts; where one
-        refuses them, all go on with those they had, and RunError RL616 says so."""
+        refuses them twice, all go on with those they had, and RunError RL616 says so."""
         begun = time.monotonic()
-        refused, gone = self._send(version, weights)
+        refused, gone = self._send(self._engines, version, weights)
+        if again := [e for e in self._engines if e.index in refused and refused[e.index] is None]:
+            self._tell(_refused(version, refused, again=True))
+            still, more = self._send(again, version, weights)
+            refused = {i: error for i, error in refused.items() if error is not None} | still
+            gone += more
         if refused:
             self._back(refused, gone)
-            raise _refused(version, refused)
+            raise RunError(_refused(version, refused))
         self.version, self._weights = version, weights
         for engine, error in gone:
             self._lost(engine, error)
         self._pushed(version, weights.manifest.bytes, time.monotonic() - begun)
         return weights.manifest.fingerprint
+
+    def actors(self) -> list[Any]:
+        """Every engine's process."""
+        return [engine.actor for engine in self._engines]
 
     def close(self) -> None:
         """Ends every engine's process."""
@@ -186,7 +195,7 @@ class Rollouts:
         for engine in self._engines:
             limit = self.deadline if engine.starting is None else START_DEADLINE
             if (engine.under_way or engine.starting is not None) and now - engine.moved > limit:
-                what = f"{len(engine.under_way)} responses are under way" if engine.starting is None else "it starts"
+                what = engine.busy_with() if engine.starting is None else "it starts"
                 raise stalled(engine.name, now - engine.moved, what)
 
     # ── deaths ───────────────────────────────────────────────────────────────────────────────────────
@@ -201,9 +210,10 @@ class Rollouts:
         """Starts a dead engine anew with the weights of the version that counts."""
         import ray
 
-        costs = f"{len(engine.under_way)} responses under way there are sampled again"
+        asked = f"the run waited for it ({error}); " if error.args else ""
+        costs = f"{asked}{len(engine.under_way)} responses under way there are sampled again"
         if engine.deaths == DEATHS or self._weights is None:
-            before = f"it was replaced {engine.deaths} times before"
+            before = f"{asked}it was replaced {engine.deaths} times before"
             raise RunError(dead(engine.name, error.__cause__, before)) from None
         self._tell(dead(engine.name, error.__cause__, costs, severity="warning"))
         ray.kill(engine.actor)
@@ -215,18 +225,19 @@ class Rollouts:
         """Gives a new engine what waits, once it has proved its weights."""
         starting, engine.starting = engine.starting, None
         if answer(starting, engine.name, self.deadline, "its first weights") != self._weights.manifest.fingerprint:
-            raise _refused(self.version, {engine.index: None})
+            raise RunError(_refused(self.version, {engine.index: None}))
         engine.moved = time.monotonic()
         waiting, self._waiting = self._waiting, []
         self._share([[s] for s in waiting])
 
     # ── weights ──────────────────────────────────────────────────────────────────────────────────────
 
-    def _send(self, version: int, weights: Weights) -> tuple[dict[int, RunError | None], list]:
-        """Has every engine load; {who refused: what it said}, and who died with the error."""
+    def _send(self, engines: Sequence[EngineProcess], version: int,
+              weights: Weights) -> tuple[dict[int, RunError | None], list]:
+        """Has engines load; {who refused: what it said}, and who died with the error."""
         refused: dict[int, RunError | None] = {}
         gone: list[tuple[EngineProcess, Gone]] = []
-        sent = [(engine, engine.load(version, weights)) for engine in self._engines]
+        sent = [(engine, engine.load(version, weights)) for engine in engines]
         for engine, ref in sent:
             limit = START_DEADLINE if self._weights is None or engine.starting is not None else self.deadline
             try:
@@ -254,7 +265,7 @@ class Rollouts:
                 continue
             held = answer(engine.load(self.version, self._weights), engine.name, self.deadline, "it goes back")
             if held != self._weights.manifest.fingerprint:
-                raise _refused(self.version, {engine.index: None})
+                raise RunError(_refused(self.version, {engine.index: None}))
 
 
 def _gone(error: RunError | None) -> Gone:
@@ -263,14 +274,16 @@ def _gone(error: RunError | None) -> Gone:
     return gone
 
 
-def _refused(version: int, refused: dict[int, RunError | None]) -> RunError:
+def _refused(version: int, refused: dict[int, RunError | None], *, again: bool = False) -> Diagnostic:
+    """RL616; a warning where the weights are sent once more."""
     who = " and ".join(f"rollout engine {index}" for index in refused)
     said = [error.diagnostic.message for error in refused.values() if error is not None]
-    return RunError(Diagnostic(
-        "RL616", f"{who} did not take over version {version} of the weights",
-        why=said[0] if said else "the fingerprint of what it holds is not that of what was sent; every engine goes on "
-            "with the version before",
-        fix="report it with the journal: sampling from other weights than the trainer's is training on another policy"))
+    goes_on = "they are sent once more" if again else "every engine goes on with the version before"
+    return Diagnostic(
+        "RL616", f"{who} did not take over version {version} of the weights", severity="warning" if again else "error",
+        why=said[0] if said else f"the fingerprint of what it holds is not that of what was sent; {goes_on}",
+        fix="nothing to do, unless it happens again" if again else "report it with the journal: sampling from other "
+            "weights than the trainer's is training on another policy")
 
 
 def _require_room(requests: Sequence[Request], options: SamplingOptions, context: int) -> None:

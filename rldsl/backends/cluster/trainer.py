@@ -20,6 +20,7 @@ from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
 from .parcel import packed
+from .placement import TRAIN
 from .rank import Part
 from .ranks import Ranks, start
 from .weights import Weights, pack
@@ -30,6 +31,8 @@ MODELS = {"ref": REFERENCE}
 
 class Group(Protocol):
     """All ranks of a role: see `ranks.Ranks`."""
+
+    actors: list[Any]
 
     def share(self, value: Any) -> Any:
         """A value sent once for any number of calls."""
@@ -126,6 +129,10 @@ class ClusterTrainer:
     def learning(self) -> list[Ranks]:
         """The ranks of all models that are trained: they live and die together."""
         return [self.group, *(ranks for name, ranks in self._apart.items() if name == CRITIC)]
+
+    def actors(self) -> dict[str, list[Any]]:
+        """{role: the processes of its ranks}."""
+        return {TRAIN: self.group.actors, **{name: ranks.actors for name, ranks in self._apart.items()}}
 
     def alive(self) -> bool:
         """Whether all ranks that train are there."""

@@ -13,6 +13,7 @@ from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
+from rldsl.runtime.metrics import ROUNDED_AWAY
 from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
@@ -29,6 +30,7 @@ from .train_critic import CriticTrainer, critic_step
 from .train_optimizer import OptimizerSpec, Stepper
 from .train_pieces import measured
 from .train_policy import PolicyTrainer, policy_step
+from .trained_part import rounded_away
 
 POLICY, OPTIMIZER, CRITIC, CRITIC_OPTIMIZER = "policy.pt", "optimizer.pt", "critic.pt", "critic_optimizer.pt"
 LOGP = "logp_current"
@@ -107,6 +109,8 @@ class LocalEngine:
         if job.policy:
             needs = "kl_exact" in job.options.wants
             tally.include(policy_step(self._trainer, job, self.reference() if needs else None))
+            if self.policy.compute != torch.float32 and any(layer.adapters for layer in self.policy.layers):
+                tally.add(ROUNDED_AWAY.name, rounded_away(self.policy))
         if job.critic:
             tally.include(critic_step(self._critic, job))
         return tally

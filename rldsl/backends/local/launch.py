@@ -30,6 +30,7 @@ from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.protocols import TrainEngine
 from rldsl.runtime.run import Observe, Progress, Run, Settings
 from rldsl.runtime.scoring import ScoringPool
+from rldsl.runtime.scoring_process import Site
 from rldsl.runtime.stages_after import untrained
 from rldsl.runtime.stages_data import sampling_options
 from rldsl.runtime.traces import Tracing
@@ -231,12 +232,13 @@ def tracing(track: Track, tokenizer: Tokenizer) -> Tracing | None:
     return None if track.traces is None else Tracing(track.traces, track.traces_every, tokenizer.decode)
 
 
-def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path) -> ScoringPool:
-    """The processes that score responses."""
+def scoring_pool(plan: Plan, recipe: Recipe, root: Path, folder: Path, count: int = SCORERS,
+                 site: Site | None = None) -> ScoringPool:
+    """The processes that score responses: `count` of them, beside this one or at another `site`."""
     scoring = recipe.settings.feedback
     return ScoringPool([s.scorer for s in plan.objective.scores
-                        if isinstance(s.scorer, Scorer) and not s.part], SCORERS, scoring.timeout, SCORER_MEMORY,
-                       max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log")
+                        if isinstance(s.scorer, Scorer) and not s.part], count, scoring.timeout, SCORER_MEMORY,
+                       max_failed=scoring.max_failed, path=[str(root)], output=folder / "scorers.log", site=site)
 
 
 def run_settings(recipe: Recipe) -> Settings:
@@ -252,9 +254,10 @@ def restore(run: Run, engine: TrainEngine, found: checkpoints.Checkpoint | None)
     if found is None:
         run.record("resume", step=-1, skipped=[])
         return
-    engine.load(found.folder, found.state["version"])
-    run.progress = Progress.from_json(found.state["progress"])
-    run.fingerprint = found.state["fingerprint"]
+    with checkpoints.understood():
+        engine.load(found.folder, found.state["version"])
+        run.progress = Progress.from_json(found.state["progress"])
+        run.fingerprint = found.state["fingerprint"]
     run.record("resume", step=found.step, skipped=[list(s) for s in found.skipped])
     for name, reason in found.skipped:
         run.warn(Diagnostic("RL609", f"the checkpoint {name} is passed over: {reason}", severity="warning",

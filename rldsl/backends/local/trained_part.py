@@ -43,6 +43,21 @@ def restrict(policy: Policy, part: Part, seed: int) -> None:
             layer.adapters.requires_grad_(True)
 
 
+def rounded_away(policy: Policy) -> float:
+    """‖Q(W + Δ) − Q(W) − Δ‖ / ‖Δ‖ over every matrix W with a low-rank addition Δ, where Q is the rounding to the dtype
+    of the computation: 0 where all of the additions takes effect, 1 where nothing does; 0 where they are all zero."""
+    lost = whole = 0.0
+    with torch.no_grad():
+        for layer in policy.layers:
+            for name in sorted(n.removesuffix("_a") for n in layer.adapters if n.endswith("_a")):
+                own, merged = getattr(layer, name), layer.master(name)
+                used, plain = (policy.numerics.rounded(m).to(policy.compute).float() for m in (merged, own))
+                added = merged - own
+                lost += float((used - plain - added).square().sum())
+                whole += float(added.square().sum())
+    return (lost / whole) ** 0.5 if whole else 0.0
+
+
 def chosen_layers(count: int, part: Band | None) -> list[int]:
     """The layers l of `count` whose middle, (l + ½)/count, lies in the part. RecipeError RL204 where there are none."""
     found = [i for i in range(count) if part is None or part.low <= (i + 0.5) / count <= part.high]

@@ -6,11 +6,14 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, RecipeError, at
+from rldsl.runtime.errors import RunError
 from rldsl.runtime.folder import FAILED, KILLED
 
 from .output import RUN_FAILED, emit
@@ -35,28 +38,37 @@ def positive(text: str) -> int:
     return value
 
 
+@contextmanager
+def frozen_below(root: Path) -> Iterator[None]:
+    """RecipeError RL407 where a project takes neither plans nor what is frozen."""
+    try:
+        yield
+    except OSError as error:
+        raise RecipeError([at("RL407", f"cannot write a plan below {root}: {error.strerror or error}", None,
+                              why="what is run is frozen first, and only that is run",
+                              fix="free disk space, make the folder writable, or copy the project")]) from error
+
+
 def perform(expansion: Any, warnings: Sequence[Diagnostic], root: Path, args: Namespace) -> int:
     """Freezes the expansion, then shows it or runs it; 0, or 3 where a run failed."""
-    from rldsl.experiments.execute import execute
     from rldsl.experiments.expansion import freeze
     from rldsl.experiments.preview import to_json, to_text
     from rldsl.experiments.registry import finished
 
+    from .session import stands
+
     done = set() if args.again else set(finished(root))
-    frozen = freeze(expansion, root)
+    with frozen_below(root):
+        frozen = freeze(expansion, root)
     payload = {"expansion": {**to_json(expansion, done), "file": str(frozen)}}
     if args.dry_run:
         return emit(args, f"{to_text(expansion, done)}\nfrozen in {frozen}", payload, warnings)
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        result = execute(expansion, frozen, root, jobs=args.jobs, again=args.again, tell=_tell(args, expansion))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    result = _execute(expansion, frozen, root, args)
     counts = Counter(o.status for o in result.outcomes)
     told = ", ".join(f"{n} {word.lower()}" for word, n in counts.items())
     lines = [f"{expansion.name}: {told}", f"  frozen in      {frozen}"]
     if result.tracked is not None:
-        lines.append(f"  mlflow run     {result.tracked.run_id}")
+        lines.append(f"  mlflow run     {stands(asdict(result.tracked))}")
     if not result.found:
         lines.append(f"  report         {result.home / 'report.html'}")
     lines.append(f"  compare with   rldsl report {expansion.name}")
@@ -64,6 +76,21 @@ def perform(expansion: Any, warnings: Sequence[Diagnostic], root: Path, args: Na
              "folder": str(o.folder), "error": o.error} for o in result.outcomes]
     code = emit(args, "\n".join(lines), {**payload, "runs": runs}, [*warnings, *result.found])
     return code or (RUN_FAILED if counts[FAILED] + counts[KILLED] else 0)
+
+
+def _execute(expansion: Any, frozen: Path, root: Path, args: Namespace) -> Any:
+    """Runs it; SIGTERM ends it as Ctrl-C does. RunError RL612 where the expansion's own folder takes nothing."""
+    from rldsl.experiments.execute import execute
+
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return execute(expansion, frozen, root, jobs=args.jobs, again=args.again, tell=_tell(args, expansion))
+    except OSError as error:
+        raise RunError(Diagnostic("RL612", f"cannot write to {frozen.with_suffix('')}: {error.strerror or error}",
+                                  why="how the runs went is kept there",
+                                  fix="free disk space or make the folder writable; what is finished stays")) from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _interrupt(*_: object) -> None:

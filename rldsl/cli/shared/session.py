@@ -187,6 +187,12 @@ def _summary(folder: Path, status: str, tracked: Any) -> dict[str, Any]:
             "mlflow": mlflow, "report": str(write_report(folder).html)}
 
 
+def stands(mlflow: Mapping[str, Any]) -> str:
+    """A tracked run, and whether the tracker has all of it."""
+    state = f"incomplete: {mlflow['error'] or 'not all uploaded'}" if mlflow["degraded"] else "complete"
+    return f"{mlflow['run_id'] or '–'} ({state})"
+
+
 def _text(summary: Mapping[str, Any]) -> str:
     lines = [f"{summary['status'].lower()} after step {summary['steps']}"]
     for name, ends in summary["metrics"].items():
@@ -195,8 +201,7 @@ def _text(summary: Mapping[str, Any]) -> str:
     lines.append(f"  {'run':<14} {summary['folder']}")
     lines.append(f"  {'report':<14} {summary['report']}")
     if (mlflow := summary["mlflow"]) is not None:
-        state = f"incomplete: {mlflow['error'] or 'not all uploaded'}" if mlflow["degraded"] else "complete"
-        lines.append(f"  {'mlflow run':<14} {mlflow['run_id'] or '–'} ({state})")
+        lines.append(f"  {'mlflow run':<14} {stands(mlflow)}")
         if mlflow["degraded"]:
             lines.append(f"  upload later with  rldsl resume {summary['folder']}")
     if summary["status"] != FINISHED:

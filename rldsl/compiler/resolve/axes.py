@@ -161,7 +161,8 @@ def _plain(weights: list[Number], report: Report) -> bool:
         report.add("RL203", "the weight of a reward term is a plain number", w.span, "wrong unit",
                    fix="write it without a unit")
     if not wrong and not math.isfinite(math.prod(float(w.value) for w in weights)):
-        report.add("RL204", "the weight of a reward term must be finite", weights[-1].span, "too large")
+        report.add("RL204", "the weight of a reward term must be finite", weights[-1].span, "too large",
+                   fix="write a smaller one")
         return False
     return not wrong
 

@@ -14,7 +14,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.settings import bare_field, blocks, hints, keys
 from rldsl.grammar.tree import Binary, Call, Constant, Expr, Name, Number, Path, PathPart, Unary
 
-from .fold import COMPARISON, Scope, describe
+from .fold import COMPARISON, Scope, describe, fold
 from .origins import nodes
 from .refuse import leaf_name, unknown_choice
 from .report import Report, did_you_mean
@@ -95,7 +95,7 @@ class Condition:
                 found = parameter(recipe, parts)
                 if found is None:
                     self.report.add("RL207", f"the recipe has no one value `{e.text}`", e.span, "unknown",
-                                    fix=did_you_mean(e.text, recipe.origins))
+                                    fix=did_you_mean(e.text, recipe.origins) or "write AXIS.PARAMETER, as in gate.high")
                     return INVALID
                 return found
         return None
@@ -120,8 +120,10 @@ class Condition:
 
     def _value(self, e: Expr, held: Held, left: Expr) -> Any:
         """The other side, in the type of the parameter it is compared with."""
-        if isinstance(e, Name) and e.id in self.scope.lets:
-            e = self.scope.value(e.id) or e
+        if isinstance(e, (Name, Binary, Unary)):
+            e = fold(e, self.scope)
+            if e is None:
+                return INVALID
         if isinstance(held.value, Choice) and isinstance(e, Name):
             return held.value if held.value.name == e.id else None
         if isinstance(held.value, float) and isinstance(e, Number):

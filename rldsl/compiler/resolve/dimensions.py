@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +17,7 @@ from .trail import plain, source
 
 MOST = 2000
 """Most runs of one sweep: beyond it nobody reads the result, and the expansion itself would take minutes."""
+LITERAL = re.compile(r"-?[\d.]+(e[-+]?\d+)?[A-Za-z%]*", re.IGNORECASE)
 DIGITS = 12
 """Significant digits of computed values, so that 0.1..0.5 linear 5 holds 0.3 and not 0.30000000000000004."""
 
@@ -64,8 +66,8 @@ def bounded(sweep: Sweep, found: Sequence[Axis], report: Report) -> bool:
     total = count(found)
     if total <= MOST:
         return True
-    sizes = " × ".join(f"{a.size:,}" for a in found)
-    report.add("RL213", f"the sweep `{sweep.name}` has {sizes} = {total:,} combinations; at most {MOST:,} are run",
+    sizes = " × ".join(f"{a.size:,}" for a in found) + " = " if len(found) > 1 else ""
+    report.add("RL213", f"the sweep `{sweep.name}` has {sizes}{total:,} combinations; at most {MOST:,} are run",
                sweep.name_span, "too many", also=tuple((a.dimension.span, f"{a.size:,}") for a in found),
                why="each is a training run of its own", fix="take fewer values, or join dimensions with zip { … }")
     return False
@@ -86,6 +88,10 @@ def assigns(settings: Sequence[Setting]) -> tuple[Assign, ...]:
 # ── the values of one dimension ──────────────────────────────────────────────────────────────────────
 
 def _axis(d: Dimension, scope: Scope, texts: Mapping[str, list[str]], report: Report) -> Axis | None:
+    if not d.values:
+        report.add("RL212", "a zip without dimensions moves nothing", d.span, "empty",
+                   fix="write in it what moves together, such as gate.low in [0.1, 0.2]")
+        return None
     columns = [_column(e, scope, texts, report) for e in d.values]
     if None in columns:
         return None
@@ -108,7 +114,7 @@ def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Repor
         case None:
             return None
         case ListExpr(items):
-            found = [(x, source(texts.get(x.span.file, []), x.span) or plain(x)) for x in items]
+            found = [(x, _written(x, texts)) for x in items]
         case Range():
             numbers = _range(folded, scope, report)
             if numbers is None:
@@ -120,9 +126,22 @@ def _column(e: Expr, scope: Scope, texts: Mapping[str, list[str]], report: Repor
             return None
     if not len(found):
         report.add("RL212", "a dimension without values leaves nothing to run", e.span, "empty",
-                   fix="write the lower end first" if isinstance(folded, Range) else "write at least one value")
+                   fix=_filled(folded))
         return None
     return found
+
+
+def _written(e: Expr, texts: Mapping[str, list[str]]) -> str:
+    """A value as it stands in the recipe; a number that was computed, or has a name, as it came out."""
+    text = source(texts.get(e.span.file, []), e.span)
+    return plain(e) if not text or (isinstance(e, Number) and not LITERAL.fullmatch(text)) else text
+
+
+def _filled(e: Expr) -> str:
+    """How a dimension gets a value."""
+    if not isinstance(e, Range):
+        return "write at least one value"
+    return "write the lower end first" if e.low.value > e.high.value else "ask for at least one value"
 
 
 class Numbers(Sequence):
@@ -161,14 +180,14 @@ def _range(r: Range, scope: Scope, report: Report) -> Sequence | None:
 def _whole(r: Range, low: float, high: float, report: Report) -> Sequence | None:
     if low == int(low) and high == int(high):
         return range(int(low), int(high) + 1)
-    report.add("RL203", "a..b is every whole number from a to b", r.span, "not whole numbers",
+    report.add("RL203", "`a..b` is every whole number from a to b", r.span, "not whole numbers",
                fix="say how many values: a..b linear 5 or a..b log 5")
     return None
 
 
 def _powers(r: Range, low: float, high: float, report: Report) -> Sequence | None:
     if low < 1 or low != int(low) or int(low).bit_count() != 1:
-        report.add("RL204", "pow2 a..b doubles from a, a power of two", r.low.span, "no power of two",
+        report.add("RL204", "`pow2 a..b` doubles from a, a power of two", r.low.span, "no power of two",
                    fix="write pow2 16..64, which is 16, 32, 64")
         return None
     steps = int(high // low).bit_length() if high >= low else 0

@@ -83,7 +83,7 @@ def fold(e: Expr | None, scope: Scope) -> Expr | None:
             scope.uses[span] = scope.lets[name].name_span
             return None if value is None else dataclasses.replace(value, span=span)
         case Number(value, span) if not abs(value) < LARGEST:
-            return _wrong("the number is too large", span, scope, "beyond 1e300", "RL204")
+            return _wrong("the number is too large", span, scope, "beyond 1e300", "RL204", "write a smaller one")
         case Binary():
             return _binary(e, scope)
         case Unary(op, operand, span):
@@ -165,10 +165,10 @@ def _arithmetic(e: Binary, left: Number, right: Number, scope: Scope) -> Number 
         return _wrong(f"{KINDS[left.kind]} `{e.op}` {KINDS[right.kind]} has no meaning", e.span, scope,
                       "these units do not go together")
     if e.op == "/" and right.value == 0:
-        return _wrong("division by zero", right.span, scope, "this is 0", "RL204")
+        return _wrong("division by zero", right.span, scope, "this is 0", "RL204", "divide by another number")
     value = _divide(left.value, right.value) if e.op == "/" else ARITHMETIC[e.op](left.value, right.value)
     if not abs(value) < LARGEST:
-        return _wrong("the result is too large", e.span, scope, "beyond 1e300", "RL204")
+        return _wrong("the result is too large", e.span, scope, "beyond 1e300", "RL204", "write smaller numbers")
     return Number(value, e.span, kind)
 
 
@@ -214,6 +214,6 @@ def describe(e: Expr) -> str:
     return "an expression"
 
 
-def _wrong(message: str, span: Span, scope: Scope, label: str, code: str = "RL203") -> None:
-    scope.report.add(code, message, span, label)
+def _wrong(message: str, span: Span, scope: Scope, label: str, code: str = "RL203", fix: str = "") -> None:
+    scope.report.add(code, message, span, label, fix=fix)
 

@@ -43,6 +43,7 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     """The settings that not every recipe reads."""
     s = recipe.settings
     yield from _of_roles(recipe)
+    yield from _scoring(recipe)
     yield Reader("evaluate.tasks", lambda: any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback)),
                  ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
@@ -81,6 +82,14 @@ def _of_roles(recipe: Recipe) -> Iterator[Reader]:
                      "a term that reads a teacher in `teachers`, or responses that it begins")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
+
+
+def _scoring(recipe: Recipe) -> Iterator[Reader]:
+    """What some ways to score a response read."""
+    s, functions = recipe.settings, [n for n in feedback_nodes(recipe.feedback)
+                                     if isinstance(n.choice, Source) and not isinstance(n.choice, ModelSource)]
+    yield Reader("cluster.reward", lambda: bool(functions), ("feedback",),
+                 "a source in the feedback whose scores a function computes")
     for name in ("reward", "judge"):
         yield Reader(f"model.{name}", lambda name=name: _asked(recipe, name), ("feedback",),
                      f"a source in the feedback that asks the {name}")
@@ -122,18 +131,21 @@ def _read(recipe: Recipe) -> set[str]:
 
 
 def refuse_unread(recipe: Recipe, line: list[str], report: Report) -> None:
-    """RL208 for each written setting without a reader; `line` names the recipe's ancestors, oldest first."""
+    """RL208 for each written setting or block without a reader; `line` names the recipe's ancestors, oldest first."""
     for reader in readers(recipe):
         written = {path: history[-1] for path, history in recipe.origins.items()
                    if _covers(reader.settings, path) and history and history[-1].span
                    and history[-1].how != ALONG}
         if not written or reader.there():
             continue
-        for path, last in written.items():
-            if _after(last, reader, recipe, line):
-                report.add("RL208", f"`{path}` has no effect here", last.span, "nothing reads it",
-                           why="a setting that does nothing would be believed to do something",
-                           fix=f"leave it out; what would read it is {reader.would_read}")
+        idle = sorted(((last.span, path) for path, last in written.items() if _after(last, reader, recipe, line)),
+                      key=lambda x: (x[0].file, x[0].line, x[0].column))
+        for span, path in idle[:1]:
+            name = path if len(idle) == 1 else reader.settings.removesuffix(".")
+            report.add("RL208", f"`{name}` has no effect here", span, "nothing reads it",
+                       also=tuple((other, "nor this") for other, _ in idle[1:]),
+                       why="a setting that does nothing would be believed to do something",
+                       fix=f"leave it out; what would read it is {reader.would_read}")
 
 
 def _covers(settings: str, path: str) -> bool:

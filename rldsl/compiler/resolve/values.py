@@ -11,7 +11,7 @@ from rldsl.axes.base import Source
 from rldsl.axes.choice import Choice
 from rldsl.axes.types import DENOMINATORS, NUMERATORS, Band, Policies, TermName
 from rldsl.compiler.recipe import Node
-from rldsl.compiler.settings import RecipeName, hints
+from rldsl.compiler.settings import RecipeName, TrackerAddress, hints
 from rldsl.compiler.typehints import UNIT_EXAMPLES, bound, expected, is_choice, kinds, options, unit
 from rldsl.diagnostics import Span
 from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr, Name, Number, Range, String
@@ -19,6 +19,7 @@ from rldsl.grammar.tree import Argument, Binary, Call, Constant, Expr, ListExpr,
 from .fold import KINDS, describe
 from .refuse import SENTINELS, leaf_name, refuse, sentinel, unknown_choice
 from .report import Report, did_you_mean
+from .together import hold_together
 
 INVALID = object()
 """Stands for a value whose error is already reported."""
@@ -92,7 +93,18 @@ def _convert(e: Expr, base: Any, marks: tuple, hint: Any, name: str, report: Rep
         case String(value) if value in SENTINELS and any(b is type(None) for b, _ in options(hint)):
             sentinel(e, name, report)
             return INVALID
+        case String() if any(isinstance(m, TrackerAddress) for m in marks):
+            return _address(e, marks, name, report)
     return e.value
+
+
+def _address(e: String, marks: tuple, name: str, report: Report) -> Any:
+    broken = next(m for m in marks if isinstance(m, TrackerAddress)).broken(e.value)
+    if broken is None:
+        return e.value
+    report.add("RL204", f"`{name}` {broken}", e.span, "no address of a tracker",
+               fix='write "sqlite:///mlflow.db", "file:///path/mlruns", "http://host:5000" or none')
+    return INVALID
 
 
 def _number(e: Number, base: type, marks: tuple, hint: Any, name: str, report: Report) -> Any:
@@ -210,23 +222,7 @@ def construct(cls: type[Choice], args: tuple[Argument, ...], span: Span, shown: 
     if not ok or INVALID in values.values():
         return None
     node = Node(cls(**values), span, {name: argument.value.span for name, argument in given.items()})
-    return node if _holds_together(node, shown, report) else None
-
-
-def _holds_together(node: Node, shown: str, report: Report) -> bool:
-    """Whether a choice's parameters fit one another (RL204) and all that were written are read (RL208)."""
-    broken = {name.removesuffix("_"): text for name, text in node.choice.check().items()}
-    for name, text in broken.items():
-        report.add("RL204", f"`{shown}.{name}` {text}", node.where(name), "out of bounds",
-                   why="the parameters of a choice bound one another",
-                   fix=f"change `{name}`, or the parameter that it is measured by")
-    unread = {name.removesuffix("_"): text for name, text in node.choice.unread().items()}
-    written = unread.keys() & node.spans.keys()
-    for name in sorted(written):
-        report.add("RL208", f"`{shown}.{name}` has no effect here", node.where(name), "nothing reads it",
-                   why="a parameter that does nothing would be believed to do something",
-                   fix=f"leave it out; what would read it is {unread[name]}")
-    return not broken and not written
+    return node if hold_together(node, shown, report) else None
 
 
 def bind(fields: Mapping[str, dataclasses.Field], positional: int, args: tuple[Argument, ...], span: Span,

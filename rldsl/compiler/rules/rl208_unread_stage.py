@@ -1,5 +1,4 @@
-"""RL208: responses are cut into units that no formula and no sampler reads, or are to begin with a text though the data
-set holds them.
+"""RL208: responses are cut into units that no formula and no sampler reads.
 
 Source: no option is without effect.
 """
@@ -8,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes.structure import Beginning, Dividing
+from rldsl.axes.structure import Dividing
 from rldsl.axes.traits import STEPS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import needing, said, sampler, units
-from ..recipe import Node, Recipe
+from ..facts import needing, said, units
+from ..recipe import Recipe
 
 CODE = "RL208"
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """One finding for each stage that cuts the text for nobody, or begins what is finished."""
-    if sampler(recipe).stored() is not None:
-        yield from (_finished(recipe, n) for n in recipe.sampling[1:] if isinstance(n.choice, Beginning))
+    """One finding for each stage that cuts the text for nobody."""
     if needing(recipe, STEPS):
         return
     read = frozenset().union(*(units(recipe, n) for n in recipe.nodes()))
@@ -34,13 +31,6 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 why="A setting that does nothing would be believed to do something.",
                 fix="Leave it out, or choose what looks inside a response: an advantage, ratio or reduction over "
                     f"{_called(node.choice.divides())}.")
-
-
-def _finished(recipe: Recipe, node: Node) -> Diagnostic:
-    return clash(
-        CODE, recipe, f"{said(node)} has no effect here: {said(recipe.sampling[0])} takes finished responses.",
-        (node.span, "begins nothing"), (recipe.sampling[0].span, "responses that the data set holds"),
-        why="A setting that does nothing would be believed to do something.", fix="Leave it out, or sample responses.")
 
 
 def _called(units: frozenset[str]) -> str:

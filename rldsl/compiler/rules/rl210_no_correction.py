@@ -14,17 +14,20 @@ from rldsl.axes.traits import ASSERTS_FRESH
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, place, said
+from ..facts import giving, place, said, stale
 from ..recipe import Node, Recipe
+from .rl208_age import without_age
 
 CODE = "RL210"
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """One finding for each correction beside such an assertion."""
-    for asserting in giving(recipe, ASSERTS_FRESH):
+    """One finding for each correction beside such an assertion. A correction without any effect, and an assertion that
+    the schedule makes false, have rules of their own."""
+    idle = without_age(recipe)
+    for asserting in () if stale(recipe) else giving(recipe, ASSERTS_FRESH):
         for node in recipe.distribution:
-            if node is not asserting and corrects(node):
+            if node is not asserting and corrects(node) and node not in idle:
                 yield clash(
                     CODE, recipe, f"{said(asserting)} says that nothing is to be corrected, and {said(node)} corrects.",
                     (node.span, "weighs or drops tokens"),

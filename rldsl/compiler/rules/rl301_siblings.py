@@ -7,15 +7,15 @@ Source: the definition of group statistics in DeepSeekMath (arXiv:2402.03300), s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, replace
 
-from rldsl.axes import discover
 from rldsl.axes.base import Estimator, Sampler
 from rldsl.axes.traits import GROUP_OUTCOMES, SIBLINGS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, needing, place, said, sampler
+from ..equal_rewards import teaches_alone
+from ..facts import giving, needing, place, said, sampler, signals
+from ..offers import fits, fitting
 from ..recipe import Node, Recipe
 
 CODE = "RL301"
@@ -31,51 +31,31 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             f"{said(source)} on sampling gives {sampler(recipe).siblings()}.",
             (place(node, SIBLINGS), "compares siblings"),
             (place(source, SIBLINGS), "1 response to each prompt"),
-            why="A response is compared with its siblings: alone it equals their mean, so its advantage "
-                "is 0 for ever.",
-            fix=f"{remedy(recipe)}{_alternatives(recipe)}.")
+            why=_why(node), fix=f"{remedy(recipe)}{_alternatives(recipe)}.")
 
 
 def _comparing(recipe: Recipe) -> list[Node]:
     return [n for n in needing(recipe, SIBLINGS) if GROUP_OUTCOMES not in n.choice.gives]
 
 
+def _why(node: Node) -> str:
+    if isinstance(node.choice, Estimator) and teaches_alone(node.choice):
+        return "Without siblings nothing is compared with what they earned: what remains is another estimator than " \
+            "the one that is named."
+    return "A response is compared with its siblings: alone it equals their mean, so its advantage is 0 for ever."
+
+
 def _alternatives(recipe: Recipe) -> str:
-    """The estimators that the recipe would compile with, as they are called without arguments; or nothing."""
-    found = []
-    for name in discover.names("advantage"):
-        cls = discover.find("advantage", name)
-        if not issubclass(cls, Estimator) or any(f.default is MISSING for f in fields(cls)):
-            continue
-        other = replace(recipe, advantage=(Node(cls(), recipe.advantage[0].span),))
-        if not _comparing(other) and _compiles(other):
-            found.append(f"`{name}`")
+    """The estimators that the recipe would take instead; nothing where the advantage is not all that compares."""
+    if any(n is not recipe.advantage[0] for n in _comparing(recipe)):
+        return ""
+    found = fits(recipe, "advantage", Estimator, lambda c: SIBLINGS not in c.needs and signals(recipe, c), SIBLINGS)
     return f", or choose an advantage that takes one response: {', '.join(found)}" if found else ""
 
 
-def _compiles(recipe: Recipe) -> bool:
-    from ..check import check as check_all  # it imports the rules
-
-    return not any(d.severity == "error" for d in check_all(recipe))
-
-
 def remedy(recipe: Recipe) -> str:
-    """How to get siblings: the sampler's own parameter, or another sampler."""
+    """How to get siblings: the sampler's own number of them, or another sampler."""
     own = sampler(recipe).decided_by.get(SIBLINGS)
-    if own is not None:
+    if own is not None and isinstance(getattr(sampler(recipe), own), int):
         return f"Write {own}: 2 or more in {said(recipe.sampling[0])}"
-    listed = ", ".join(_samplers(recipe)) or names("sampling", Sampler, gives=SIBLINGS)
-    return f"Sample at least 2 responses to each prompt with {listed}"
-
-
-def _samplers(recipe: Recipe) -> Iterator[str]:
-    """The samplers that need a number of siblings and a limit, and that the recipe would compile with."""
-    first, *stages = recipe.sampling
-    for name in discover.names("sampling"):
-        cls = discover.find("sampling", name)
-        needed = {f.name for f in fields(cls) if f.default is MISSING}
-        count = cls.decided_by.get(SIBLINGS)
-        if issubclass(cls, Sampler) and count and needed <= {count, "max_tokens"}:
-            choice = cls(**{count: 2, "max_tokens": first.choice.max_tokens})
-            if _compiles(replace(recipe, sampling=(Node(choice, first.span), *stages))):
-                yield f"`{name}`"
+    return f"Sample at least 2 responses to each prompt with {fitting(recipe, 'sampling', Sampler, gives=SIBLINGS)}"

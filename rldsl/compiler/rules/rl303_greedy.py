@@ -29,7 +29,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             f"response {sampler(recipe).siblings()} times.",
             (span, "always takes the most likely token"), (place(node, SIBLINGS), "compares siblings"),
             why="Identical siblings have identical rewards: every advantage is 0.",
-            fix="Write temperature: 1, without a top_k of 1.")
+            fix="Write temperature: 1." if sampler(recipe).temperature == 0 else "Write top_k: none.")
 
 
 def found(recipe: Recipe) -> tuple[Span, str] | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from rldsl.algebra.variables import PRETRAIN, VALUE
 from rldsl.axes import discover
+from rldsl.axes.base import Estimator, Gate, Ratio, Reduction, Sampler
 from rldsl.axes.choice import Choice
 from rldsl.axes.traits import (
     COMPACTS,
@@ -28,11 +29,14 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, names, place, reading, said
+from ..offers import closest
 from ..recipe import Node, Recipe
 
 CODE = "RL304"
 ELSEWHERE = frozenset({SIBLINGS, RATIO, LENGTH_LIMIT, TOKEN_REWARDS, CUTS, MULTI_TURN, TOOLS, COMPACTS})
 """Needs whose absence other rules explain better."""
+ALONE = (Sampler, Estimator, Ratio, Gate, Reduction)
+"""Of these a recipe has one."""
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
@@ -53,12 +57,28 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 
 def _missing(recipe: Recipe, node: Node, trait: Trait) -> Diagnostic:
-    givers = {axis: listed for axis in discover.AXES if (listed := names(axis, Choice, gives=trait))}
-    listed = "; ".join(f"{found} on {axis}" for axis, found in givers.items())
+    givers = _givers(recipe, trait, node) or _givers(recipe, trait)
+    listed = "; ".join(f"{', '.join(found)} on {axis}" for axis, found in givers.items())
     return clash(
         CODE, recipe, f"{said(node)} needs {trait.text}, and no choice on "
         f"{' or '.join(givers) or 'any axis'} gives that.",
         (place(node, trait), f"needs {trait.text}"),
         *((recipe.axis_spans[axis], "does not give it") for axis in givers if axis in recipe.axis_spans),
         why="It would read a quantity that nothing computes.",
-        fix=f"Add what gives it ({listed}), or leave {said(node)} out." if givers else f"Leave {said(node)} out.")
+        fix=f"Choose what gives it ({listed}), or leave {said(node)} out." if givers else f"Leave {said(node)} out.")
+
+
+def _givers(recipe: Recipe, trait: Trait, beside: Node | None = None) -> dict[str, list[str]]:
+    """{axis: choices that can give a trait}; none that would take the place of the one that they are to stand beside.
+    """
+    found = {}
+    for axis in discover.AXES:
+        roles = tuple(role for role in ALONE if role.axis == axis)
+        every = names(axis, Choice, gives=trait).split(", ")
+        listed = [n for n in every if n and not issubclass(discover.find(axis, n.strip("`").partition("(")[0]), roles)]
+        for role in roles:
+            if beside is None or not isinstance(beside.choice, role):
+                listed += closest(recipe, axis, role, lambda c: trait in c.gives, trait)
+        if listed:
+            found[axis] = listed
+    return found

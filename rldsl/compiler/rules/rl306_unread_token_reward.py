@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.axes.base import Estimator
-from rldsl.axes.traits import TOKEN_REWARDS
+from rldsl.axes.traits import REFERENCE_KL, TOKEN_REWARDS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, needing, place, said, without
+from ..facts import giving, needing, place, said, without
+from ..offers import fitting
 from ..recipe import Recipe
 
 CODE = "RL306"
@@ -31,5 +32,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             (place(node, TOKEN_REWARDS), "a reward on every token"), (estimator.span, "reads the response's total"),
             why="The reward on the tokens never reaches an advantage, so it would change nothing.",
             fix=(f"Write {other} in {said(node)}, or choose" if other else "Choose") + " an advantage that reads every "
-                f"token's reward ({names('advantage', Estimator, gives=TOKEN_REWARDS)}), or put the penalty "
-                "on the gate.")
+                f"token's reward ({fitting(recipe, 'advantage', Estimator, gives=TOKEN_REWARDS)})" + (
+                ", or put the penalty on the gate." if REFERENCE_KL in node.choice.gives else "."))

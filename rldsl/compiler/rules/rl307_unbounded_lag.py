@@ -9,20 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.axes.base import Distribution
-from rldsl.axes.traits import BOUNDS_LAG, CUTS, MULTIPLIES_KAPPA
+from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, MULTIPLIES_KAPPA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import accounted, giving, names, proximal, said
+from ..facts import accounted, giving, names, proximal, said, stale
 from ..recipe import Recipe
 
 CODE = "RL307"
 
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
-    """One finding where the schedule has no bound of its own and no choice makes up for it."""
+    """One finding where the schedule has no bound of its own and no choice makes up for it.
+
+    An assertion that data is fresh has a rule of its own.
+    """
     schedule = recipe.schedule
-    if schedule.choice.lag() is not None or giving(recipe, BOUNDS_LAG) or accounted(recipe) or proximal(recipe):
+    if not stale(recipe) or schedule.choice.lag() is not None or giving(recipe, BOUNDS_LAG) or (
+            accounted(recipe) or proximal(recipe) or giving(recipe, ASSERTS_FRESH)):
         return
     yield clash(
         CODE, recipe,

@@ -16,6 +16,7 @@ from rldsl.diagnostics import Diagnostic
 from ..clash import clash
 from ..facts import giving, needing, place, reading, said, sampler
 from ..recipe import Recipe
+from .rl208_age import without_age
 
 CODE = "RL310"
 
@@ -23,12 +24,13 @@ CODE = "RL310"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each reader of what was not recorded; at temperature 0, one for the recipe.
 
-    Greedy siblings that are compared have a rule of their own.
+    Greedy siblings that are compared have a rule of their own, and so has what looks at an age that is always 0.
     """
     source = recipe.sampling[0]
     if giving(recipe, ROLLOUT_LOGPS):
         return
-    readers = reading(recipe, LOGP_ROLLOUT.name, VERSION.name)
+    idle = without_age(recipe)
+    readers = [n for n in reading(recipe, LOGP_ROLLOUT.name, VERSION.name) if n not in idle]
     for node in readers:
         yield clash(
             CODE, recipe, f"{said(node)} reads what was recorded of every sampled token, and {said(source)} "

@@ -13,8 +13,10 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, FRESH_DATA, MULTI
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampler, stale, updates
+from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampled, stale, updates
+from ..offers import fitting
 from ..recipe import Node, Recipe
+from .rl210_no_correction import corrects
 
 CODE = "RL311"
 
@@ -24,9 +26,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in giving(recipe, ASSERTS_FRESH):
         if stale(recipe):
             yield _lagging(recipe, node)
-        sampled = sampler(recipe).stored() is None  # stored responses were never the policy's own
         several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe)
-        if sampled and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
+        if sampled(recipe) and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 
 
@@ -39,9 +40,16 @@ def _lagging(recipe: Recipe, node: Node) -> Diagnostic:
         (place(node, ASSERTS_FRESH), "asserts fresh data"), (schedule.span, f"up to {age} old"),
         why="The ratio is taken against the trainer's own snapshot, so nothing sees that older weights made "
             "the data: the gradient is biased.",
-        fix=f"Correct for it ({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it "
-            f"({_bounds(recipe)}) with a ratio over current / rollout, "
-            f"or sample and train in turn ({names('system', Schedule, gives=FRESH_DATA)}).")
+        fix=_leave_out(recipe, node) or "Correct for it "
+            f"({names('distribution', Distribution, gives=MULTIPLIES_KAPPA)}), bound it ({_bounds(recipe)}) with a "
+            "ratio over current / rollout, or sample and train in turn "
+            f"({names('system', Schedule, gives=FRESH_DATA)}).")
+
+
+def _leave_out(recipe: Recipe, node: Node) -> str:
+    """What to do where a correction stands beside the assertion; nothing where none does."""
+    others = [said(n) for n in recipe.distribution if n is not node and corrects(n)]
+    return f"Leave {said(node)} out, and the correction to {' and '.join(others)}." if others else ""
 
 
 def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
@@ -56,7 +64,7 @@ def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
         why="From the second update on the data is another policy's, and A·ℓ alone is a biased gradient of "
             "it.",
         fix=f"Write updates_per_batch: 1 (and epochs: 1), or a ratio over current / old "
-            f"({names('ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")
+            f"({fitting(recipe, 'ratio', Ratio, gives=RATIO)}), or hold the policy near `old` with a term on the gate.")
 
 
 def _bounds(recipe: Recipe) -> str:

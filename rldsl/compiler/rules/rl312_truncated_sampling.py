@@ -17,6 +17,7 @@ from rldsl.diagnostics import Diagnostic, Span
 from ..clash import clash
 from ..facts import giving, names, reading, said, sampler
 from ..recipe import Recipe
+from .rl303_greedy import check as greedy_siblings
 
 CODE = "RL312"
 
@@ -27,6 +28,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     if not cuts or giving(recipe, CANDIDATES_REPLAY):
         return
     what = " and ".join(text for _, text in cuts)
+    whole = " and ".join(f"{text.partition(' ')[0]}: none" for _, text in cuts)
     places = tuple((span, "takes tokens out before sampling") for span, _ in cuts)
     readers = reading(recipe, LOGP_ROLLOUT.name)
     for node in readers:
@@ -36,7 +38,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             *places, (node.span, "reads μ"),
             why="Truncation renormalises: p = [.6, .3, .1] with top_p .8 gives a ratio of .9 at equal "
                 "weights.",
-            fix="Write `none` for each of them, compare with current / old and no correction by μ, or repeat the "
+            fix=f"Write {whole}, compare with current / old and no correction by μ, or repeat the "
                 f"candidates in training ({names('distribution', Distribution, gives=CANDIDATES_REPLAY)}).")
     if not readers:
         yield clash(
@@ -44,7 +46,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             *places,
             why="Tokens outside the truncated set are never sampled, so the gradient is not that of the "
                 "policy trained.",
-            fix="Write `none` for each of them, unless this bias is meant.", severity="warning")
+            fix=f"Write {whole}, unless this bias is meant.", severity="warning")
 
 
 def _cuts(recipe: Recipe) -> list[tuple[Span, str]]:
@@ -52,6 +54,7 @@ def _cuts(recipe: Recipe) -> list[tuple[Span, str]]:
     cuts = []
     if choice.temperature > 0 and choice.top_p is not None and choice.top_p < 1:
         cuts.append((node.where("top_p"), f"top_p {choice.top_p:g}"))
-    if choice.temperature > 0 and choice.top_k is not None:
+    alone = choice.top_k == 1 and any(greedy_siblings(recipe))  # another rule says that such siblings are equal
+    if choice.temperature > 0 and choice.top_k is not None and not alone:
         cuts.append((node.where("top_k"), f"top_k {choice.top_k}"))
     return cuts

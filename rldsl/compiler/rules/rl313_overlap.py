@@ -13,7 +13,7 @@ from rldsl.axes.traits import FRESH_DATA, SEPARATE_DEVICES
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import names, said
+from ..facts import names, said, sampled
 from ..recipe import Recipe
 
 CODE = "RL313"
@@ -22,7 +22,7 @@ CODE = "RL313"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding."""
     schedule, placement = recipe.schedule, recipe.placement
-    if schedule.choice.overlaps() and placement.choice.shared():
+    if sampled(recipe) and schedule.choice.overlaps() and placement.choice.shared():
         yield clash(
             CODE, recipe, f"The schedule {said(schedule)} samples while it trains, and on the placement "
             f"{said(placement)} both use the same devices.",

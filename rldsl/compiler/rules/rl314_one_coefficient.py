@@ -13,7 +13,8 @@ from rldsl.axes.traits import RATIO, RESPONSE_TERM, TOKEN_ADVANTAGE
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, place, said
+from ..facts import giving, place, said, signals
+from ..offers import closest, fitting
 from ..recipe import Recipe
 
 CODE = "RL314"
@@ -30,5 +31,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             (recipe.ratio.span, "one coefficient for all tokens"), (place(node, TOKEN_ADVANTAGE), "one for each token"),
             why="The gradient of every token would be the response's average: the differences are lost.",
             fix="Take a ratio of its own for every token "
-                f"({names('ratio', Ratio, gives=RATIO, never_gives=RESPONSE_TERM)}), or an advantage of one "
-                f"value per response ({names('advantage', Estimator, never_gives=TOKEN_ADVANTAGE)}).")
+                f"({fitting(recipe, 'ratio', Ratio, gives=RATIO, never_gives=RESPONSE_TERM)}), or an advantage of one "
+                f"value per response ({_even(recipe)}).")
+
+
+def _even(recipe: Recipe) -> str:
+    return ", ".join(closest(recipe, "advantage", Estimator, lambda c: TOKEN_ADVANTAGE not in c.gives and signals(
+        recipe, c), TOKEN_ADVANTAGE))

@@ -20,6 +20,7 @@ from rldsl.diagnostics import Diagnostic
 from ..clash import clash
 from ..facts import divided, giving, names, place, said, units
 from ..recipe import Node, Recipe
+from ..ways import shortly, ways
 
 CODE = "RL318"
 INSIDE = (TURN, ORDINAL, STATE, STEP, SEGMENT)
@@ -58,7 +59,6 @@ def _dividers(unit: str) -> str:
     found = []
     for name in discover.names("sampling"):
         cls = discover.find("sampling", name)
-        shown = [cls(**e.params) for e in discover.examples("sampling", name)]
-        if issubclass(cls, (Sampler, Dividing)) and any(unit in choice.divides() for choice in shown):
-            found.append(f"`{name}`")
+        dividing = [c for c in ways(cls) if unit in c.divides()] if issubclass(cls, (Sampler, Dividing)) else []
+        found += [shortly(c, every_word=True) for c in dividing[:1]]
     return ", ".join(found)

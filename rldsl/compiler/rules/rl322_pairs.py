@@ -15,8 +15,9 @@ from rldsl.axes.traits import COMPARES, STORED
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import names, said, sampler, written
+from ..facts import said, sampler, written
 from ..lower import names as read
+from ..offers import closest, fitting
 from ..recipe import Recipe
 
 CODE = "RL322"
@@ -34,11 +35,20 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             CODE, recipe, f"{said(recipe.gate)} compares {what}, and {said(source)} gives none.",
             (recipe.gate.span, f"needs {what}"), (source.span, "no judgements"),
             why="Its loss would have nothing to compare.",
-            fix=f"Take the responses from a data set: {names('sampling', Sampler, gives=STORED)}.")
+            fix=f"Take the responses from a data set: {_judged(recipe, paired)}.")
     elif has_pairs and not judged:
         yield clash(
             CODE, recipe, f"{said(recipe.gate)} reads no preference, and {said(source)} gives pairs of which one is "
             "preferred.",
             (recipe.gate.span, "treats both responses alike"), (source.span, "pairs"),
             why="The responses were written by nobody here: raising or lowering both of a pair is no policy gradient.",
-            fix=f"Choose a gate that compares the two: {names('gate', Gate, gives=COMPARES)}.")
+            fix=f"Choose a gate that compares the two: {fitting(recipe, 'gate', Gate, gives=COMPARES)}.")
+
+
+def _judged(recipe: Recipe, paired: bool) -> str:
+    """The samplers whose stored responses are judged in this way, with the word that makes them so."""
+    def right(choice: Sampler) -> bool:
+        stored = choice.stored()
+        return stored is not None and (stored.pairs if paired else stored.label is not None)
+
+    return ", ".join(closest(recipe, "sampling", Sampler, right, STORED))

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rldsl.algebra.variables import CORRECT, REWARD
-from rldsl.axes import discover
-from rldsl.axes.base import VectorEstimator
+from rldsl.axes.base import Estimator, VectorEstimator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import reads, said
 from ..objective import reward_parts
+from ..offers import closest
 from ..recipe import Node, Recipe, vector
 
 CODE = "RL326"
@@ -31,10 +31,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             CODE, recipe, f"{said(estimator)} keeps the parts of the reward apart, and this reward has only one.",
             (estimator.span, "for a reward of several parts"), (feedback, "one part"),
             why="There is nothing to tell apart: what weighs the parts against each other has no effect.",
-            fix="Add the other part to the feedback with `+`, or choose an advantage of one reward.")
+            fix=f"Add the other part to the feedback with `+`, or choose an advantage of one reward: "
+                f"{', '.join(closest(recipe, 'advantage', Estimator, lambda c: not _apart(recipe, c)))}.")
     elif vector(recipe.feedback) and not decouples(recipe, estimator):
-        apart = [f"`{n}`" for n in discover.names("advantage")
-                 if issubclass(discover.find("advantage", n), VectorEstimator)]
+        apart = closest(recipe, "advantage", Estimator, lambda c: isinstance(c, VectorEstimator))
         yield clash(
             CODE, recipe, f"The reward is a vector, and {said(estimator)} reads one number.",
             (feedback, f"{len(vector(recipe.feedback))} components"), (estimator.span, "one reward"),
@@ -44,4 +44,9 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 def decouples(recipe: Recipe, estimator: Node) -> bool:
     """Whether an estimator reads more of the reward than its sum."""
-    return isinstance(estimator.choice, VectorEstimator) or reads(recipe, estimator) >= {CORRECT.name, REWARD.name}
+    return _apart(recipe, estimator.choice)
+
+
+def _apart(recipe: Recipe, choice: Estimator) -> bool:
+    read = reads(recipe, Node(choice, recipe.advantage[0].span))
+    return isinstance(choice, VectorEstimator) or read >= {CORRECT.name, REWARD.name}

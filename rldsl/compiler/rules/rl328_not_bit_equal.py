@@ -13,7 +13,7 @@ from rldsl.axes.traits import BIT_EQUAL
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, place, said
+from ..facts import giving, place, plural, said
 from ..recipe import Recipe
 
 CODE = "RL328"
@@ -24,10 +24,11 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     cluster, nodes = recipe.settings.cluster, giving(recipe, BIT_EQUAL)
     if not nodes or cluster.tensor == cluster.rollout_tensor:
         return
+    trained, sampled = plural(cluster.tensor, "part"), plural(cluster.rollout_tensor, "part")
     yield clash(
-        CODE, recipe, f"{said(nodes[0])} asks for bit-equal log-probs, and training splits each product "
-        f"{cluster.tensor} ways, sampling {cluster.rollout_tensor} ways.",
-        (place(nodes[0], BIT_EQUAL), "asks for equal bits"), (recipe.where("cluster.tensor"), f"{cluster.tensor} ways"),
-        (recipe.where("cluster.rollout_tensor"), f"{cluster.rollout_tensor} ways"),
+        CODE, recipe, f"{said(nodes[0])} asks for bit-equal log-probs, and training makes each product of {trained}, "
+        f"sampling of {sampled}.",
+        (place(nodes[0], BIT_EQUAL), "asks for equal bits"), (recipe.where("cluster.tensor"), trained),
+        (recipe.where("cluster.rollout_tensor"), sampled),
         why="Partial sums are added in another order, and float addition is not associative.",
         fix="Write the same number for cluster.tensor and cluster.rollout_tensor, or correct for the mismatch instead.")

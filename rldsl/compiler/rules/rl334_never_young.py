@@ -18,7 +18,7 @@ from rldsl.axes.traits import FRESH_DATA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import names, plural, said
+from ..facts import names, plural, said, sampled
 from ..recipe import Recipe
 
 CODE = "RL334"
@@ -26,7 +26,7 @@ CODE = "RL334"
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that leaves nothing of data of the least age."""
-    age = recipe.schedule.choice.least_lag()
+    age = recipe.schedule.choice.least_lag() if sampled(recipe) else 0
     for node in recipe.distribution if age else ():
         if not leaves_any(node.choice, age):
             yield clash(

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from rldsl.algebra.expr import Const, Expr
 from rldsl.algebra.grain import substitute
 from rldsl.algebra.simplify import is_zero
-from rldsl.algebra.variables import ADVANTAGE, REWARD, SCORES, TOKEN_REWARD
+from rldsl.algebra.variables import REWARD, SCORES, TOKEN_REWARD
 from rldsl.axes.base import Gate
 from rldsl.axes.traits import OWN_SIGNAL
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import Place, clash
-from ..facts import names, no_advantage, said, stated, weighed
+from ..facts import lives_by_advantage, no_advantage, said, stated, weighed
+from ..offers import fitting
 from ..recipe import Recipe
 
 CODE = "RL335"
@@ -28,7 +29,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding; a regulariser that is not 0 still trains."""
     estimator, gate = recipe.advantage[0], recipe.gate
     why, places, fix = _cause(recipe)
-    if why and _lives_by_it(recipe) and all(is_zero(e) for n in recipe.regularisers for e in stated(recipe, n)[:1]):
+    added = (e for n in recipe.regularisers for e in stated(recipe, n)[:1])
+    if why and lives_by_advantage(recipe) and all(map(is_zero, added)):
         yield clash(
             CODE, recipe, f"Nothing here has a gradient: {said(estimator)} is 0 for every response{why}.",
             *places, (estimator.span, "always 0"), (gate.span, "0 where the advantage is 0"),
@@ -41,12 +43,8 @@ def _cause(recipe: Recipe) -> tuple[str, list[Place], str]:
     if no_advantage(recipe):
         return " by definition", [], (
             "Choose an advantage that reads the reward, or what needs none: a gate with a signal of its own "
-            f"({names('gate', Gate, gives=OWN_SIGNAL)}), or a regulariser that learns from what was right.")
+            f"({fitting(recipe, 'gate', Gate, gives=OWN_SIGNAL)}), or a regulariser that learns from what was right.")
     if terms and not any(weight for _, weight, _ in terms) and all(is_zero(substitute(e, NO_REWARD)) for e in formulas):
         places = [(span, "weighs 0") for span in dict.fromkeys(span for _, _, span in terms)]
         return ", because every term of the reward weighs 0", places, "Give one of the terms a weight other than 0."
     return "", [], ""
-
-
-def _lives_by_it(recipe: Recipe) -> bool:
-    return all(is_zero(substitute(e, {ADVANTAGE.name: Const(0.0)})) for e in stated(recipe, recipe.gate))

@@ -92,7 +92,7 @@ def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], nee
         f"{product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
-        fix=f"Choose {' × '.join(settings)} among {', '.join(map(str, _divisors(have)))}, or give the {role} "
+        fix=f"Choose {' × '.join(settings)} = {' or '.join(map(str, _divisors(have)))}, or give the {role} "
             f"role {_nearest(have, need)} GPUs.")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import facts_of
+from ..facts import facts_of, plural
 from ..recipe import Recipe
 from ..roles import INITIAL, REFERENCE, TEACHER, frozen
 from ..shapes import Shape, experts_of, shape
@@ -47,17 +47,17 @@ def _models(recipe: Recipe) -> Iterator[tuple[str, str]]:
 
 def _divided(found: Shape | None, experts: int | None) -> Iterator[tuple[str, str, int]]:
     for setting in ("tensor", *SAMPLING) if found else ():
-        yield setting, "attention heads", found.heads
-        yield setting, "key/value heads", found.kv_heads
+        yield setting, "attention head", found.heads
+        yield setting, "key/value head", found.kv_heads
     if found:
-        yield "pipeline", "layers", found.layers
+        yield "pipeline", "layer", found.layers
     if experts:
-        yield "expert", "experts", experts
+        yield "expert", "expert", experts
 
 
 def fits(what: str, number: int, size: int) -> bool:
     """Whether so many can be divided over a layout of this size; key/value heads may also be copied."""
-    return number % size == 0 or (what == "key/value heads" and size % number == 0)
+    return number % size == 0 or (what == "key/value head" and size % number == 0)
 
 
 def _indivisible(recipe: Recipe, path: str, model: str, setting: str, what: str, number: int) -> Diagnostic:
@@ -65,8 +65,8 @@ def _indivisible(recipe: Recipe, path: str, model: str, setting: str, what: str,
     legal = [n for n in range(1, max(number, size) + 1) if fits(what, number, n)]
     near = sorted(sorted(legal, key=lambda n: abs(n - size))[:OFFERED])
     return clash(
-        CODE, recipe, f"{model} has {number} {what}, which {setting} {size} does not divide.",
+        CODE, recipe, f"{model} has {plural(number, what)}, which {setting} {size} does not divide.",
         (recipe.where(f"cluster.{setting}"), f"{setting} {size}"),
-        (recipe.where(path), f"{number} {what}"),
+        (recipe.where(path), plural(number, what)),
         why="Every rank holds whole heads, layers or experts, and all ranks hold equally many.",
         fix=f"Write {setting}: {' or '.join(map(str, near))}.")

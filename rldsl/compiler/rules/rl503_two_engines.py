@@ -14,7 +14,7 @@ from rldsl.axes.traits import MULTIPLIES_KAPPA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import accounted, moves, names, said, sampler
+from ..facts import accounted, moves, names, said, sampled
 from ..lower import asked_of_engines
 from ..recipe import Recipe
 
@@ -25,7 +25,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding; the local backend samples and trains with one engine."""
     if recipe.settings.cluster.where == "local" or accounted(recipe) or asked_of_engines(recipe):
         return
-    if sampler(recipe).stored() is not None or not moves(recipe):
+    if not sampled(recipe) or not moves(recipe):
         return  # no policy is trained on what an engine sampled
     yield clash(
         CODE, recipe, f"On a cluster two engines compute the policy, and neither {said(recipe.ratio)} nor "

@@ -15,6 +15,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import giving, model_facts, names, said
+from ..offers import fitting
 from ..recipe import Recipe
 from ..shapes import experts_of
 
@@ -36,5 +37,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             (recipe.where("cluster.nodes"), "one engine samples, another trains"),
             why="A difference in the last bits changes the route, and with it the token's probability.",
             fix=f"Repeat the routes in training ({names('distribution', Distribution, gives=ROUTING_REPLAY)}), or "
-                f"compare whole responses ({names('ratio', Ratio, gives=RESPONSE_TERM)}).",
+                f"compare whole responses ({fitting(recipe, 'ratio', Ratio, gives=RESPONSE_TERM)}).",
             severity="warning")

@@ -13,7 +13,8 @@ from rldsl.axes.traits import RESPONSE_TERM, TOKEN_WEIGHTED
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, place, said
+from ..facts import giving, place, said
+from ..offers import fitting
 from ..recipe import Recipe
 
 CODE = "RL505"
@@ -26,7 +27,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
             CODE, recipe, f"{said(recipe.ratio)} gives a response one term, and {said(node)} counts it once "
             "for every token: responses weigh by their length.",
             (place(node, TOKEN_WEIGHTED), "every token weighs the same"), (recipe.ratio.span, "one term per response"),
-            why="Lengths 2 and 4 with advantages 1 and -1 give a loss of 2/6 instead of 0.",
+            why="A response of 4 tokens has twice as much say as one of 2, though each has one ratio.",
             fix="Choose a reduction over responses: "
-                f"{names('reduction', Reduction, never_gives=TOKEN_WEIGHTED)}.",
+                f"{fitting(recipe, 'reduction', Reduction, never_gives=TOKEN_WEIGHTED)}.",
             severity="warning")

@@ -14,7 +14,7 @@ from rldsl.axes.traits import EVENS_LENGTHS, FIRST_COME
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, names, said
+from ..facts import giving, names, said, sampled
 from ..recipe import Recipe
 
 CODE = "RL509"
@@ -23,7 +23,7 @@ CODE = "RL509"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """At most one finding."""
     schedule = recipe.schedule
-    if FIRST_COME not in schedule.choice.gives or giving(recipe, EVENS_LENGTHS):
+    if not sampled(recipe) or FIRST_COME not in schedule.choice.gives or giving(recipe, EVENS_LENGTHS):
         return
     yield clash(
         CODE, recipe, f"{said(schedule)} makes batches of what is complete first, and nothing holds short responses "

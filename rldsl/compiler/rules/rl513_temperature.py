@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import said, sampler
+from ..facts import said, sampled, sampler
 from ..recipe import Recipe
 
 CODE = "RL513"
@@ -23,9 +23,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     if temperature not in (0, 1):
         yield clash(
             CODE, recipe, f"{said(node)} samples at temperature {temperature:g}, and every log-prob of "
-            "training is taken at that temperature too.",
+            "training is taken at that temperature too." if sampled(recipe) else
+            f"{said(node)} has temperature {temperature:g}, at which every log-prob of training is taken.",
             (node.where("temperature"), "divides all logits"),
             why="What is sampled is what is trained: the rollout, old, current and reference log-probs share "
-                "it.",
+                "it." if sampled(recipe) else "The current, old and reference log-probs share it.",
             fix="Nothing, if this is meant; temperature: 1 trains the model's own "
                 "distribution.", severity="warning")

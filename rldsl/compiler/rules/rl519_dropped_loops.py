@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.axes.base import RewardFilter
-from rldsl.axes.choice import Choice
+from rldsl.axes.base import Reward, RewardFilter
 from rldsl.axes.traits import MULTI_TURN, TRUNCATION_RULE
 from rldsl.diagnostics import Diagnostic
 
@@ -32,4 +31,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
                 (place(node, TRUNCATION_RULE), "drops them"), (place(environment, MULTI_TURN), "several turns"),
                 why="A loop that is never trained on is never unlearned.",
                 fix="Nothing, if the limit is known to cut good work; else give them a score, as "
-                    f"{names('feedback', Choice, gives=TRUNCATION_RULE)} do.", severity="warning")
+                    f"{names('feedback', Reward, gives=TRUNCATION_RULE)} do.", severity="warning")
+

@@ -104,6 +104,7 @@ def measured(processes, spec: RankSpec, rows: list[Trajectory]) -> torch.Tensor:
 
 @pytest.mark.parametrize("parallel", EXPERT_LAYOUTS, ids=named)
 def test_experts_are_chosen_as_the_rollout_chose_them(processes, moe, model, parallel) -> None:
+    """C-058: replayed experts are the recorded ones, also where two ranks share out rows or experts."""
     rows = [r for r in made_rows() if r.tokens]
     spec = spec_of(parallel, moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
     theirs = torch.cat([logps(model, row) for row in rows]).detach()
@@ -128,6 +129,7 @@ def test_the_router_learns_while_experts_are_replayed(processes, moe, model) -> 
 
 
 def test_routes_that_do_not_cover_a_row_are_refused(processes, moe, model) -> None:
+    """C-058: a list of experts that is one token short is fatal."""
     rows = [dataclasses.replace(r, routes=routes(model, r)[:-1]) for r in made_rows() if r.tokens]
     spec = spec_of(Parallel(), moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
     with pytest.raises(RunError, match=r"RL617 response 0\.0 came with experts for \d+ of its \d+ computed tokens"):

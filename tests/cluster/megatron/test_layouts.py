@@ -42,6 +42,7 @@ def compare(processes, parallel: Parallel, folder, made, updates, rows, optimize
 @pytest.mark.parametrize("parallel", LAYOUTS, ids=named)
 @pytest.mark.parametrize(("model", "term"), [("llama", CLIP), ("qwen2_untied", SEQUENCE), ("qwen3", WHOLE)])
 def test_the_gradient_is_that_of_the_embedded_backend(processes, folders, parallel, model, term) -> None:
+    """C-004, C-048: one total over the whole update. C-082: whoever holds which part."""
     made, rows = objective(term), made_rows()
     update = job(made, rows, cutting=Cutting(24, True, True))
     ours, theirs, mine, its = compare(processes, parallel, folders[model], made, [update], rows)

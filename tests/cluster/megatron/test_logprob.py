@@ -88,6 +88,7 @@ def test_a_wide_head_multiplies_in_float32() -> None:
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_two_ranks_give_the_statistics_of_one(processes, folders, kept) -> None:
+    """C-082: log-probs do not depend on the layout."""
     rows = made_rows()
     if kept:
         generator = torch.Generator().manual_seed(6)

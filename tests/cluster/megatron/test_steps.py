@@ -45,6 +45,7 @@ def test_sizes_multiply(processes, folders, layout) -> None:
 
 @pytest.mark.parametrize("term", [CLIP, WHOLE])
 def test_a_shard_may_be_empty(processes, folders, term) -> None:
+    """C-098: one row on two ranks trains as on one."""
     made, rows = objective(term), made_rows(1)
     updates = [job(made, rows, old=torch.full((len(rows[0].tokens),), -6.0, dtype=torch.float64))]
     ours, theirs, mine, its = compare(processes, Parallel(data=2), folders["llama"], made, updates, rows)
@@ -98,6 +99,7 @@ def test_the_critic_is_that_of_the_embedded_backend(processes, folders, layout) 
 
 @pytest.mark.parametrize("layout", [*TWO, Parallel()], ids=named)
 def test_numbers_that_are_not_finite_stop_every_rank_before_its_step(processes, folders, layout) -> None:
+    """C-013: nothing is trained on them, on any rank."""
     made, rows = objective(), made_rows()
     update = job(made, rows)
     bad = update.batch.columns["advantage"].data.clone()
@@ -112,6 +114,7 @@ def test_numbers_that_are_not_finite_stop_every_rank_before_its_step(processes, 
 @pytest.mark.parametrize("layout", TWO, ids=named)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_checkpoint_goes_on_bit_for_bit(processes, folders, tmp_path, layout, dtype) -> None:
+    """C-036: N + M steps are N, a resume, M. C-078: a torn or missing piece is named."""
     made, rows = objective(target=ADVANTAGE), made_rows()
     parcels = [packed(job(made, rows, seed=s, critic=True)) for s in range(4)]
     spec = spec_of(layout, folders["llama"], dtype, made, SAMPLING, ADAMW, critic=(ADAMW, 1))

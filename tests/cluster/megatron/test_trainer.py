@@ -60,6 +60,7 @@ def kill(ranks: Ranks) -> None:
 
 
 def test_the_front_trains_as_one_engine_and_comes_back_from_a_death(session, folders, tmp_path) -> None:
+    """C-033: a rank that dies in a collective ends all, and all come back."""
     made, rows = objective(target=objective().advantage), made_rows()
     engine = embedded(folders["llama"], made, ADAMW, critic=(ADAMW, 1))
     spec = spec_of(Parallel(tensor=2), folders["llama"], "float32", made, SAMPLING, ADAMW, critic=(ADAMW, 1))
@@ -133,7 +134,7 @@ def test_roles_with_ranks_of_their_own_give_the_numbers_of_one_engine(session, f
     require_equal()
     assert [d.message.split(" died")[0] for d in told] in (
         ["reference rank 1", "teacher-1 rank 0"], ["reference rank 0", "teacher-1 rank 0"])
-    assert all(d.severity == "warning" and d.code == "RL605" and "from its folder" in d.why for d in told)
+    assert all(d.severity == "warning" and d.code == "RL605" and "from their folder" in d.why for d in told)
     kill(groups["critic"])
     with pytest.raises(RunError, match="RL605 critic rank 0 died"):
         trainer.update(update)

@@ -12,8 +12,9 @@ from rldsl.backends.cluster.rollout_actor import RolloutActor
 
 
 class Faulty(RolloutActor):
-    """Does its work until it is told what to do wrong: lose a bit of weights on their way (`reject`), end while it
-    loads (`die`), never answer a load (`sleep`), or answer what nobody could have sampled (`garble`)."""
+    """Does its work until it is told what to do wrong: lose a bit of weights on their way, once (`reject once`) or
+    every time (`reject`), end while it loads (`die`), never answer a load (`sleep`), forget one answer (`forget`), or
+    answer what nobody could have sampled (`garble`)."""
 
     wrong = ""
 
@@ -21,8 +22,8 @@ class Faulty(RolloutActor):
         self.wrong = how
 
     def load(self, version, manifest, flat):
-        if self.wrong == "reject":
-            flat, self.wrong = np.array(flat), ""
+        if self.wrong.startswith("reject"):
+            flat, self.wrong = np.array(flat), self.wrong.removesuffix("reject once")
             flat[3] ^= 64
         if self.wrong == "die":
             os._exit(1)
@@ -32,6 +33,9 @@ class Faulty(RolloutActor):
 
     def poll(self, seconds):
         report = super().poll(seconds)
+        if self.wrong == "forget" and report.finished:
+            self.wrong = ""
+            return replace(report, finished=report.finished[1:])
         if self.wrong != "garble":
             return report
         return replace(report, finished=tuple((i + 1000, t) if t.group == 8 else (i, _spoilt(t))
@@ -51,5 +55,7 @@ def _spoilt(t):
             return replace(t, prompt=(1, 2))
         case 4:
             return replace(t, finish="abort")
+        case 6:
+            return replace(t, tokens=(99, *t.tokens[1:]))
         case _:
             return replace(t, tokens=t.tokens[:-1], logps=t.logps[:-1], versions=t.versions[:-1], finish="length")

@@ -22,7 +22,7 @@ def test_a_stream_draws_the_same_alone_and_in_company(seen):
 
 
 def test_generation_defaults_of_the_model_folder_are_not_followed(seen):
-    """They would sample at temperature 0.3 from five tokens, and end at 7, 8 and 9."""
+    """C-020. They would sample at temperature 0.3 from five tokens, and end at 7, 8 and 9."""
     assert seen["foreign ends"] == 0 and seen["gap"] < 1e-4
 
 
@@ -38,6 +38,7 @@ def test_truncation_and_greedy(seen):
 
 
 def test_a_setting_that_the_engine_changes_is_refused(seen):
+    """C-020: what is effective is read back and compared."""
     code, message = seen["refused"]
     assert code == "RL608" and "temperature = 0.01" in message and "0.005" in message
 
@@ -55,6 +56,7 @@ def test_prompts_beyond_what_a_step_computes_wait_whole(seen):
 
 
 def test_tokens_know_the_weights_that_sampled_them_across_cuts(seen):
+    """C-060: a token's version is that of the weights that sampled it. C-007: ids go on as ids."""
     found = seen["resumed"]
     assert found["proved"] and found["rows"] >= 4 and all(n == 5 for n in found["held"])
     for versions in found["versions"]:

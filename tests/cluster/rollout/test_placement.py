@@ -19,6 +19,7 @@ def refused(*wanted, seconds=10.0):
 
 
 def test_more_processes_than_there_can_ever_be(cluster):
+    """C-009: the role is named, and nothing is started."""
     said = refused(Role("rollout", 5), Role("train", 4))
     assert "5 × 1 CPU (rollout) + 4 × 1 CPU (train) = 9 CPU" in said.message and "6 CPU" in said.message
 

@@ -9,6 +9,7 @@ from tests.cluster.engine_process import told
 
 @pytest.mark.parametrize("kind", ["llama", "tied", "bias", "moe"])
 def test_reloaded_weights_are_the_ones_that_sample(kind, tmp_path):
+    """C-093: a tied head follows its embedding; cached prompts of the old weights are forgotten."""
     found = told("tests.cluster.rollout.reloads", kind, str(tmp_path / "model"))
     assert max(found["before"], found["after"], found["back"]) < 1e-4
     assert found["apart"] > 1, "the two models must differ for this to say anything"

@@ -16,7 +16,7 @@ from rldsl.backends.cluster.rollouts import Rollouts
 from rldsl.backends.cluster.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.trajectory import Request, SamplingOptions
+from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions
 from tests.cluster import models
 
 from .actors import Faulty
@@ -76,6 +76,7 @@ def pair(spec, place):
 
 
 def test_work_is_shared_and_answers_come_in_the_order_of_asking(pair):
+    """C-087: every response belongs to its own prompt, whichever engine gave it."""
     rollouts, _ = pair
     found = rollouts.sample(requests(6), OPTIONS, batch=0)
     assert [(t.group, t.sibling) for t in found] == [(g, s) for g in range(6) for s in range(4)]
@@ -88,6 +89,7 @@ def test_work_is_shared_and_answers_come_in_the_order_of_asking(pair):
 
 
 def test_streams_are_paused_pushed_and_taken_up_again(pair):
+    """C-060: a response over a push has both versions, each token its own."""
     rollouts, _ = pair
     rollouts.start(requests(4), LONG, batch=2)
     done = rollouts.poll(0.2)
@@ -106,6 +108,7 @@ def test_streams_are_paused_pushed_and_taken_up_again(pair):
 
 
 def test_a_killed_engine_costs_its_own_streams_and_they_are_sampled_again(pair):
+    """C-033: kill −9 in the middle of a batch; what it was busy with is sampled again, token for token the same."""
     rollouts, said = pair
     wanted = rollouts.sample(requests(4), LONG, batch=3)
     rollouts.start(requests(4), LONG, batch=3)
@@ -140,28 +143,60 @@ def test_a_stopped_engine_is_an_error_after_the_deadline(pair):
     rollouts.pause()
 
 
-def test_weights_that_one_engine_refuses_count_for_none(pair):
+def test_an_answer_that_is_lost_is_named_after_the_deadline(pair):
+    """C-074: the engine goes on, one of its answers never arrives; what is waited for has a name."""
     rollouts, _ = pair
+    misbehave(rollouts, "forget")
+    rollouts.deadline, begun = 2.0, time.monotonic()
+    with pytest.raises(RunError, match="RL604") as caught:
+        rollouts.sample(requests(1, siblings=8, first=9), OPTIONS, batch=5)
+    assert time.monotonic() - begun < 10
+    lost = next(iter(rollouts._engines[1].under_way.values())).request
+    assert "rollout engine 1" in str(caught.value) and f"1 responses are under way, 9.{lost.first}" in str(caught.value)
+    rollouts.deadline = 60.0
+    rollouts.pause()
+
+
+def test_weights_that_one_engine_refuses_count_for_none(pair):
+    """C-063: of two engines one rejects the push, twice; no token is sampled under the new version."""
+    rollouts, said = pair
+    said.clear()
     assert rollouts.version == 2
     misbehave(rollouts, "reject")
     with pytest.raises(RunError, match="RL616") as caught:
         rollouts.load(3, published(NEW))
     assert "rollout engine 1" in str(caught.value) and rollouts.version == 2
+    assert [(d.code, d.severity) for d in said] == [("RL616", "warning")]
+    misbehave(rollouts, "")
     found = rollouts.sample(requests(4), OPTIONS, batch=6)
     assert gap(OLD, found) < 1e-4 and {v for t in found for v in t.versions} == {2}
 
 
+def test_weights_that_are_damaged_on_their_way_are_sent_again(pair):
+    """C-063: the second try counts, and is told."""
+    rollouts, said = pair
+    said.clear()
+    for version, model in ((3, NEW), (4, OLD)):
+        misbehave(rollouts, "reject once")
+        assert rollouts.load(version, published(model)) == published(model).manifest.fingerprint
+        found = rollouts.sample(requests(4), OPTIONS, batch=6)
+        assert gap(model, found) < 1e-4 and {v for t in found for v in t.versions} == {version}
+    assert [d.code for d in said] == ["RL616"] * 2 and "once more" in said[0].why
+
+
 WRONG = {0: ("RL617", "1000000"), 1: ("RL601", "not finite"), 2: ("RL617", "above 1"), 3: ("RL617", "prompt"),
-         4: ("RL617", "abort"), 5: ("RL617", "length")}
+         4: ("RL617", "abort"), 5: ("RL617", "length"), 6: ("RL617", "another beginning")}
 
 
 def test_garbage_is_refused_by_name(pair):
+    """C-087: another prompt; C-007: a beginning that was not sampled as it stands; and what nobody can sample."""
     rollouts, _ = pair
     misbehave(rollouts, "garble")
     sound, rollouts._engines = rollouts._engines, rollouts._engines[1:]
     engine = rollouts._engines[0]
     for sibling, (code, word) in WRONG.items():
-        one = [Request(7, 7, (*range(20, 40), 7), 1, first=sibling)]
+        begun = Prefix((50,), (-1.0,), (0,)) if sibling == 6 else Prefix()
+        one = [Request(7, 7, (*range(20, 40), 7), 1, first=sibling, prefix=begun)]
         with pytest.raises(RunError, match=code) as caught:
             rollouts.sample(one, SamplingOptions(temperature=1.0, max_tokens=3), batch=sibling)
         assert word in str(caught.value) and f"response 7.{sibling}" in str(caught.value)
@@ -177,11 +212,11 @@ def test_an_engine_that_dies_during_a_push_comes_back_with_the_new_weights(pair)
     rollouts, said = pair
     said.clear()
     misbehave(rollouts, "die")
-    rollouts.load(3, published(NEW))
-    assert rollouts.version == 3 and "rollout engine 1 died" in said[0].message
+    rollouts.load(5, published(NEW))
+    assert rollouts.version == 5 and "rollout engine 1 died" in said[0].message
     until_replaced(rollouts)
     found = rollouts.sample(requests(4), OPTIONS, batch=0)
-    assert gap(NEW, found) < 1e-4 and {v for t in found for v in t.versions} == {3}
+    assert gap(NEW, found) < 1e-4 and {v for t in found for v in t.versions} == {5}
 
 
 def test_kept_state_is_taken_up_where_it_is_and_dies_with_its_engine(pair):
@@ -193,19 +228,19 @@ def test_kept_state_is_taken_up_where_it_is_and_dies_with_its_engine(pair):
     keeper = {place[1:]: engine.index for place, engine in rollouts._kept.items()}
     assert len(keeper) == len(held) and set(keeper.values()) == {0, 1}
     os.kill(pids(rollouts)[0], signal.SIGKILL)
-    rollouts.load(4, published(OLD))
+    rollouts.load(6, published(OLD))
     rollouts.start(held, LONG, batch=10)
     while len(done) < 16:
         done += rollouts.poll(10.0)
-    again = [t for t in done if list(t.versions).count(4) > 20]
+    again = [t for t in done if list(t.versions).count(6) > 20]
     kept, lost = ([t for t in again if keeper[t.group, t.sibling] == index] for index in (1, 0))
     assert min(later(OLD, [t]) for t in kept) > 0.5, "over keys and values of the weights before"
     assert later(OLD, lost) < 1e-4, "computed again"
 
 
 def later(model, rows):
-    """The gap over tokens of version 4."""
-    new = torch.tensor([v == 4 for r in rows for v in r.versions])
+    """The gap over tokens of version 6."""
+    new = torch.tensor([v == 6 for r in rows for v in r.versions])
     return float((models.logps(model, rows) - torch.tensor([x for r in rows for x in r.logps]))[new].abs().max())
 
 
@@ -214,5 +249,5 @@ def test_an_engine_that_never_takes_its_weights_is_an_error_after_the_deadline(p
     misbehave(rollouts, "sleep")
     rollouts.deadline = 2.0
     with pytest.raises(RunError, match="RL604") as caught:
-        rollouts.load(5, published(NEW))
-    assert "version 5 was sent" in str(caught.value)
+        rollouts.load(7, published(NEW))
+    assert "version 7 was sent" in str(caught.value)

@@ -14,7 +14,8 @@ def seen(tmp_path_factory):
 
 @pytest.mark.parametrize("resume", ["reprefill", "keep_state"])
 def test_experts_are_recorded_and_spliced_over_weight_versions(seen, resume):
-    """Also where the later tokens are computed over keys and values of the old weights."""
+    """C-058: every computed token has its own experts, also where the later ones are computed over keys and values of
+    the old weights."""
     found = seen[resume]
     assert found["rows"] == 6 and found["versions"] == [0, 1]
     assert found["whole"] and found["before"] and found["after"]

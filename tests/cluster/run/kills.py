@@ -1,11 +1,12 @@
-"""Kill −9 at random moments over all roles of a run on a cluster: is every prompt trained exactly once?
+"""Kill −9 at random moments over all roles of runs on a cluster: is every prompt trained exactly once?
 
-    python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR]
+    python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
-A role is drawn for each kill: an engine that samples, a rank that trains, a scorer, or the driver; so is a moment,
-after one step more has been trained. A driver that was killed, or that has ended because something died too often, is
-resumed. With `--minutes` kills end after that time, and the run goes on to its end. Exit code 1 if a prompt was lost or
-trained twice, or if a process is left over.
+Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
+samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after some steps
+more have been trained. A driver that was killed, or that has ended because something died too often, is resumed. With
+`--minutes` no kill comes after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost,
+a prompt trained twice, a decision of the schedule is another in a replay of the journal, or a process is left over.
 """
 
 from __future__ import annotations
@@ -17,17 +18,148 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from rldsl.compiler.resolve.alone import system_alone
+from rldsl.runtime import checkpoint
 from rldsl.runtime.journal import kept_events, read_journal
+from rldsl.runtime.ledger import Ledger
 
 from . import runs
+from .learn import differing
 
-ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor",
+DRIVER = "driver"
+ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "reward": "ray::RewardActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
+SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
+STEPS = 6
+"""Steps of a run for each of its kills; half as many lie between two kills at most, and what a moment takes."""
 MOST_SECONDS = 3.0
-"""Between one step more and the kill."""
+"""Between the last of these steps and the kill."""
+STUCK_SECONDS = 900.0
+"""Without a step, after which the command gives up."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What was killed after which step, whether the run had to be resumed, and seconds until one step more."""
+
+    schedule: str
+    role: str
+    step: int
+    resumed: bool
+    seconds: float
+
+    def __str__(self) -> str:
+        how = "resumed" if self.resumed else "went on"
+        return f"{self.schedule:<22} {self.role:<7} after step {self.step:3d}: {how} in {self.seconds:5.1f} s"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run stands at its end: steps trained of those wanted, prompts trained, twice, or lost, decisions that a
+    replay takes otherwise, and processes left."""
+
+    steps: int
+    wanted: int
+    prompts: int
+    twice: int
+    lost: int
+    differ: int
+    left: int
+
+    @property
+    def sound(self) -> bool:
+        return self.steps == self.wanted and not (self.twice or self.lost or self.differ or self.left)
+
+
+class Session:
+    """A run and its present driver."""
+
+    def __init__(self, folder: Path, schedule: str, steps: int):
+        folder.mkdir(parents=True)
+        self.folder, self.run, self.steps, self.schedule = folder, folder / "run", steps, schedule
+        file = runs.recipe(folder, steps=steps, warm=60, cluster="nodes: 1, reward: 2", system=system(schedule))
+        self.going = runs.Process(folder, "run", file, "--out", str(self.run))
+        self.resumes = 0
+
+    @property
+    def trained(self) -> list[int]:
+        """Steps in the order in which they were trained, also those that a resume took back."""
+        return runs.steps(self.run) if (self.run / "journal.jsonl").exists() else []
+
+    def step(self) -> bool:
+        """Waits for one step more, resuming what has ended; False where the run is over."""
+        before, until = len(self.trained), time.monotonic() + STUCK_SECONDS
+        while len(self.trained) == before:
+            if time.monotonic() > until:
+                raise SystemExit(f"no step for {STUCK_SECONDS:g} s: {self.going.said()}")
+            if self.going.inner.poll() == 0:
+                return False
+            if self.going.inner.poll() is not None:
+                self.resume()
+            time.sleep(0.1)
+        return True
+
+    def resume(self) -> None:
+        """A new driver, after the engines, ranks and scorers of the old one are gone."""
+        if not all(self.going.gone(title, 60.0) for title in ROLES.values()):
+            raise SystemExit(f"processes are left of a driver that ended: {self.going.said()}")
+        self.going = runs.Process(self.folder, "resume", str(self.run))
+        self.resumes += 1
+
+    def kill(self, role: str, rng: random.Random) -> bool:
+        """Kills one process of a role, once there is one; False where the run is over."""
+        while self.going.inner.poll() is None:
+            victims = [self.going.inner.pid] if role == DRIVER else self.going.processes(ROLES[role])
+            if victims:
+                os.kill(rng.choice(victims), signal.SIGKILL)
+                return True
+            time.sleep(0.1)
+        return False
+
+    def end(self) -> Ended:
+        """Brings the run to its end."""
+        while self.step():
+            continue
+        self.going.gone()
+        return ended(self.run, self.schedule, self.steps, len(self.going.processes()))
+
+
+def system(schedule: str) -> str:
+    return f"{schedule} on disaggregated(rollout: 2, train: 1)"
+
+
+def ended(run: Path, schedule: str, wanted: int, left: int) -> Ended:
+    kept = [e.data for e in kept_events(read_journal(run)) if e.kind == "step"]
+    trained = [tuple(p[:2]) for step in kept for p in step["prompts"] if p[2] == "trained"]
+    once = len({step["step"] for step in kept})
+    ledger = Ledger.from_json(checkpoint.newest(run / "checkpoints").state["progress"]["ledger"])
+    _, taken = Ledger(ledger.size, ledger.seed).take(ledger.taken)
+    lost = set(taken) - set(ledger.returned) - set(trained)
+    differ = differing(system_alone(system(schedule), "system")[0].choice, run)
+    return Ended(once, wanted, len(trained), len(trained) - len(set(trained)), len(lost), differ or 0, left)
+
+
+def drawn_roles(rng: random.Random) -> Iterator[str]:
+    """All roles in a drawn order, again and again."""
+    while True:
+        yield from rng.sample([*ROLES, DRIVER], len(ROLES) + 1)
+
+
+def killed(session: Session, kills: int, rng: random.Random, until: float) -> Iterator[Kill]:
+    """Kills one process after another while the run lasts."""
+    for _, role in zip(range(kills), drawn_roles(rng), strict=False):
+        for _ in range(rng.randint(1, STEPS // 2)):
+            session.step()
+        time.sleep(rng.uniform(0.0, MOST_SECONDS))
+        if time.monotonic() > until or not session.kill(role, rng):
+            return
+        step, resumes, begun = session.trained[-1], session.resumes, time.monotonic()
+        session.step()
+        yield Kill(session.schedule, role, step, session.resumes > resumes, time.monotonic() - begun)
 
 
 def main() -> int:
@@ -36,57 +168,39 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--schedules", nargs="+", default=SCHEDULES)
     args = parser.parse_args()
-    folder = args.folder or Path(tempfile.mkdtemp())
-    folder.mkdir(parents=True, exist_ok=True)
-    run, rng = folder / "run", random.Random(args.seed)
-    steps, killed, until = 4 * args.kills, Counter(), time.monotonic() + 60 * args.minutes
-    going = runs.Process(folder, "run", runs.recipe(folder, steps=steps, warm=60), "--out", str(run))
-    while sum(killed.values()) < args.kills and time.monotonic() < until:
-        going = stepped(going, folder, run)
-        time.sleep(rng.uniform(0.0, MOST_SECONDS))
-        role = rng.choice([*ROLES, "driver"])
-        victims = [going.inner.pid] if role == "driver" else going.processes(ROLES[role])
-        if victims and going.inner.poll() is None:
-            os.kill(rng.choice(victims), signal.SIGKILL)
-            killed[role] += 1
-            print(f"{sum(killed.values()):3d} {role:<7} after step {runs.steps(run)[-1]}", flush=True)
-    while going.inner.wait() != 0:
-        going = resumed(going, folder, run)
-    going.gone()
-    return verdict(run, steps, killed, going.processes())
+    folder, rng = args.folder or Path(tempfile.mkdtemp()), random.Random(args.seed)
+    until, count, done, ends = time.monotonic() + 60 * args.minutes, len(args.schedules), [], {}
+    for number, schedule in enumerate(args.schedules):
+        own = args.kills * (number + 1) // count - args.kills * number // count
+        session = Session(folder / f"{number}", schedule, STEPS * max(1, own))
+        for kill in killed(session, own, rng, until):
+            done.append(kill)
+            print(f"{len(done):3d} {kill}", flush=True)
+        ends[schedule] = session.end()
+        print(f"    {schedule}: {ends[schedule]}", flush=True)
+    print("\n".join(table(done, ends)))
+    return 0 if all(end.sound for end in ends.values()) else 1
 
 
-def stepped(going: runs.Process, folder: Path, run: Path) -> runs.Process:
-    """The process, perhaps a resumed one, once it has trained one step more."""
-    before = len(journalled(run))
-    while len(journalled(run)) == before:
-        if going.inner.poll() is not None:
-            going = resumed(going, folder, run)
-        time.sleep(0.1)
-    return going
-
-
-def journalled(run: Path) -> list[int]:
-    return runs.steps(run) if (run / "journal.jsonl").exists() else []
-
-
-def resumed(going: runs.Process, folder: Path, run: Path) -> runs.Process:
-    """A new process that goes on, after the engines and ranks of the old one are gone."""
-    if not going.gone("ray::R"):
-        raise SystemExit(f"processes are left of a driver that ended: {going.said()}")
-    print("    resume", flush=True)
-    return runs.Process(folder, "resume", str(run))
-
-
-def verdict(run: Path, steps: int, killed: Counter, left: list[int]) -> int:
-    kept = [e.data for e in kept_events(read_journal(run)) if e.kind == "step"]
-    drawn = [tuple(p[:2]) for step in kept for p in step["prompts"]]
-    whole = [step["step"] for step in kept] == list(range(1, steps + 1))
-    print(f"{sum(killed.values())} kills ({', '.join(f'{n} {role}' for role, n in sorted(killed.items()))}); "
-          f"{len(kept)} of {steps} steps, {len(drawn)} prompts, {len(drawn) - len(set(drawn))} trained twice, "
-          f"{len(left)} processes left")
-    return 0 if whole and len(drawn) == len(set(drawn)) == steps * 32 and not left else 1
+def table(kills: list[Kill], ends: dict[str, Ended]) -> Iterator[str]:
+    """Markdown: kills by schedule and role with what they cost, then how each run ended."""
+    yield "| schedule | role | kills | went on | resumed | seconds to one step more: mean, most |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for schedule in ends:
+        for role in [*ROLES, DRIVER]:
+            own = [k for k in kills if (k.schedule, k.role) == (schedule, role)]
+            if own:
+                resumed, spent = sum(k.resumed for k in own), [k.seconds for k in own]
+                yield (f"| `{schedule}` | {role} | {len(own)} | {len(own) - resumed} | {resumed} | "
+                       f"{sum(spent) / len(spent):.1f}, {max(spent):.1f} |")
+    yield "\n| schedule | kills | steps | prompts | trained twice | lost | replay differs | processes left |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for schedule, e in ends.items():
+        count = sum(k.schedule == schedule for k in kills)
+        yield (f"| `{schedule}` | {count} | {e.steps} of {e.wanted} | {e.prompts} | {e.twice} | {e.lost} | "
+               f"{e.differ} | {e.left} |")
 
 
 if __name__ == "__main__":

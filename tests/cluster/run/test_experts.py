@@ -31,6 +31,7 @@ def write_model(folder) -> None:
 
 
 def test_experts_are_replayed_through_a_whole_run(tmp_path):
+    """C-058: through vLLM, the run's batches, and two ranks that share the experts out."""
     write_model(tmp_path / "experts")
     recipe = runs.recipe(tmp_path, steps=STEPS, warm=0, cluster="nodes: 1, expert: 2",
                          distribution="tis(2.0) + replay(routing)",

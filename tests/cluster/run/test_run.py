@@ -48,8 +48,15 @@ def test_every_push_is_in_the_journal(quiet):
     assert all(p["bytes"] > 10**6 and p["seconds"] > 0 for p in pushes)
 
 
+def test_the_memory_of_every_role_is_in_the_journal(quiet):
+    """C-077."""
+    found = [e.data["metrics"] for e in read_journal(quiet) if e.kind == "system"]
+    for name in ("system/memory_megabytes", "memory/rollout", "memory/train"):
+        assert all(50 < m[name] < 10**5 for m in found if name in m) and any(name in m for m in found), name
+
+
 def test_a_run_outlives_its_engine_its_ranks_and_its_driver(quiet, tmp_path):
-    """Killed one after another; every prompt is trained once, and the numbers are those of the quiet run."""
+    """C-033, C-037. Killed one after another: every prompt is trained once, the numbers are the quiet run's."""
     run = tmp_path / "run"
     going = runs.Process(tmp_path, "run", runs.recipe(tmp_path, steps=STEPS), "--out", str(run))
     going.until_step(run, 3)

@@ -27,6 +27,7 @@ def require_trained(run, steps):
 
 
 def test_a_run_that_never_stops_sampling_outlives_an_engine_and_a_rank(tmp_path):
+    """C-033. C-037: what was in flight is trained once."""
     steps, run = 16, tmp_path / "run"
     file = runs.recipe(tmp_path, steps=steps, warm=80, system=system("stream(push_every: 2)", 2))
     going = runs.Process(tmp_path, "run", file, "--out", str(run))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rldsl.cli.main import main
+from rldsl.runtime import checkpoint
 from rldsl.runtime.journal import kept_events, read_journal
 from rldsl.runtime.tracking_values import flat
 
@@ -173,3 +174,35 @@ def test_a_damaged_checkpoint_is_named_and_passed_over(project: Path, capsys) ->
     assert "batch-000002 is passed over: policy.pt is not what was written" in capsys.readouterr().err
     steps = [e.data["step"] for e in kept_events(read_journal(project / "here")) if e.kind == "step"]
     assert steps == [1, 2]
+
+
+def _of_another_version(state: dict) -> None:
+    """Checkpoints that are whole, with another state."""
+    for file in Path("here/checkpoints").glob("*/manifest.json"):
+        body = json.loads(file.read_text())
+        del body["sha256"]
+        body["state"]["progress"] |= state
+        file.write_text(json.dumps({**body, "sha256": checkpoint._digest(body)}, sort_keys=True))
+
+
+@pytest.mark.parametrize("state", [{"ledger": {}}, {"since": 3}, {"ledger": None},
+                                   {"pool": {"paused": False, "events": [], "groups": [{}]}}])
+def test_a_checkpoint_of_another_version_is_told(project: Path, capsys, state: dict) -> None:
+    flow = ["--set", "system=per_sample(in_flight: 16) on colocated", "--set", "distribution=tis"]
+    assert main(["run", "tiny.rl", "--out", "here", *flow]) == 0
+    _of_another_version(state)
+    assert main(["resume", "here"]) == 3
+    said = capsys.readouterr().err
+    assert "RL609" in said and "was written by another version of rldsl" in said and "bug in rldsl" not in said
+
+
+def test_a_plan_of_another_version_is_told(project: Path, capsys) -> None:
+    """An earlier version kept a score as three parts, where this one has four."""
+    assert main(["run", "tiny.rl", "--out", "here"]) == 0
+    plan = json.loads((project / "here" / "plan.json").read_text())
+    plan["objective"]["scores"] = [s[:3] for s in plan["objective"]["scores"]]
+    (project / "here" / "plan.json").write_text(json.dumps(plan))
+    for command in (["resume", "here"], ["diff", "here", "tiny.rl"]):
+        assert main(command) == 4
+        said = capsys.readouterr().err
+        assert "RL407" in said and "another version of rldsl" in said and "start a new run" in said

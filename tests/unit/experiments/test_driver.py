@@ -16,6 +16,7 @@ import pytest
 from rldsl.cli.main import main
 from rldsl.experiments.expansion import read_expansion
 from rldsl.experiments.registry import entries
+from rldsl.runtime.journal import FILE as JOURNAL
 from rldsl.runtime.journal import kept_events, read_journal
 
 from .conftest import started
@@ -82,6 +83,48 @@ def test_a_child_that_dies_every_time_is_given_up(project, capsys, monkeypatch) 
                         (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"))
     code, out = sweep(capsys)
     assert code == 3 and statuses(out) == ["KILLED"] * 6 and out["runs"][0]["error"] == "its process was killed"
+
+
+def test_a_damaged_journal_fails_its_run_and_no_other(project, capsys) -> None:
+    _, out = sweep(capsys)
+    folder = next(Path(r["folder"]) for r in out["runs"] if r["points"] == ["p002"])
+    with open(folder / JOURNAL, "a") as journal:
+        journal.write("junk{\n")
+    code, out = sweep(capsys)
+    assert code == 3 and sorted(statuses(out)) == ["FAILED"] + ["REUSED"] * 5
+    failed, = (r for r in out["runs"] if r["status"] == "FAILED")
+    assert failed["folder"] == str(folder) and "RL609" in failed["error"] and "damaged" in failed["error"]
+    assert main(["runs"]) == 0 and f"{folder.name}  tiny" in capsys.readouterr().out
+
+
+def test_a_child_that_is_refused_says_why(project, capsys, monkeypatch) -> None:
+    """It writes down no end: the reason is in what it printed for programs, not in its last line for people."""
+    found = {"code": "RL408", "severity": "error", "message": "No such rows."}
+    told = json.dumps({"version": 1, "diagnostics": [found]})
+    monkeypatch.setattr("rldsl.experiments.driver.COMMAND", (
+        sys.executable, "-c", f"import sys; print({told!r}); print('tiny  runs/x', file=sys.stderr); sys.exit(4)"))
+    code, out = sweep(capsys)
+    assert code == 3 and {r["error"] for r in out["runs"]} == {"RL408 No such rows."}
+
+
+def test_a_folder_that_cannot_be_made_fails_its_run_and_no_other(project, capsys) -> None:
+    sweep(capsys)
+    taken = next((project / "runs").iterdir())
+    (project / "runs" / f"{taken.name}-2").touch()
+    code, out = sweep(capsys, "--again")
+    failed, = (r for r in out["runs"] if r["status"] == "FAILED")
+    assert code == 3 and statuses(out).count("FINISHED") == 5 and failed["error"].startswith("RL612 cannot write to")
+
+
+@pytest.mark.parametrize("command", [["sweep", "tiny.rl"], ["sweep", "tiny.rl", "--dry-run"],
+                                     ["ablate", "tiny.rl:tiny", "tiny.rl:wide"]])
+def test_a_project_that_takes_no_files(project, capsys, command) -> None:
+    (project / "tiny.rl").write_text((project / "tiny.rl").read_text()
+                                     + "recipe wide extends tiny { gate.high = 0.3 }\n")
+    (project / ".rldsl").touch()
+    assert main(command) == 4
+    assert "RL407" in (said := capsys.readouterr().err) and "Cannot write a plan below" in said
+    assert not (project / "runs").exists()
 
 
 DRIVE = """import sys

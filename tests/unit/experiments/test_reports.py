@@ -11,11 +11,14 @@ from rldsl.cli.main import main
 from rldsl.compiler.canonical import canonical
 from rldsl.compiler.resolve import resolve
 from rldsl.compiler.resolve.ablation import Options
+from rldsl.diagnostics import Span
 from rldsl.experiments.ablate import Ends, expand_ablation, mixed, places
 from rldsl.experiments.comparison import compare
 from rldsl.experiments.expansion import freeze
-from rldsl.experiments.findings import limits
+from rldsl.experiments.findings import evidence, limits
 from rldsl.experiments.registry import folder_of
+from rldsl.experiments.sweep import expand_sweep
+from rldsl.grammar.tree import Name
 from rldsl.runtime.journal import Journal
 
 GOAL = """
@@ -125,6 +128,61 @@ def test_the_gain_is_divided_when_all_orders_were_run(project) -> None:
     assert orders == 6 and gains == pytest.approx(GAINS)
 
 
+def test_gains_are_divided_over_the_seeds_that_all_have(project) -> None:
+    """A run that is missing does not put its seed's luck into the gain of a change."""
+    found = expansion(project, every=True)
+    finish(project, found, lambda changed, seed: 0.3 + sum(GAINS[x] for x in changed) + 10 * NOISE[seed])
+    point = next(p for p in found.points if p.changed == ("gate",))
+    (folder_of(project, "tiny", point.experiments["2"], False) / "journal.jsonl").unlink()
+    assert compare(found, project, "held_out/score").attribution == (pytest.approx(GAINS), 6)
+
+
+def test_points_that_are_one_experiment_are_one_comparison(project) -> None:
+    """Values that are written twice, and settings that change no result, add neither runs nor tests."""
+    text = (project / "tiny.rl").read_text().partition("\nsweep ")[0]
+    (project / "tiny.rl").write_text(text + """
+sweep twice of tiny {
+  gate.high in [0.2, 0.3, 0.3]
+  cluster.micro_tokens in [100, 200]
+  seed in 1..3
+}
+""")
+    found = expand_sweep("tiny.rl", "twice", project, metric="held_out/score").expansion
+    finish(project, found, lambda _, seed: 0.3 + NOISE[seed])
+    for job in found.jobs():
+        if found.point(job.points[0]).values["gate.high"] == "0.3":
+            with Journal(folder_of(project, "tiny", job.experiment, False)) as journal:
+                journal.append("evaluate", step=2, metrics={"held_out/score": 0.5 + NOISE[(job.seed % 3) + 1]})
+                journal.append("end", status="FINISHED")
+    c = compare(found, project, "held_out/score")
+    rows, said = c.sections[0].rows, dict(evidence(c))
+    assert len(rows) == 6 and said["runs"] == "6" and said["tests"].endswith("Holm over 1 comparisons")
+    assert [r.difference is None for r in rows] == [True, True, False, False, False, False]
+    assert rows[2].adjusted == rows[2].difference.p and {r.adjusted for r in rows[2:]} == {rows[2].adjusted}
+
+
+JUMP = """
+recipe jump extends tiny {
+  sampling  = single(max_tokens: 6)
+  advantage = batch_norm
+  gate.high = 0.3
+}
+"""
+
+
+def test_a_difference_over_rows_without_a_score_says_so(project) -> None:
+    (project / "goal.rl").write_text((project / "tiny.rl").read_text() + JUMP)
+    start, goal = (resolve("goal.rl", name) for name in ("tiny", "jump"))
+    order = tuple(Name(x, Span("--order", 1, 1, 1, 1)) for x in ("sampling", "advantage", "gate"))
+    found = expand_ablation(Ends("jumps", "goal.rl", start, goal), project, order=Options(order=order, seeds=2),
+                            metric="held_out/score").expansion
+    assert [p.state for p in found.points[:4]] == ["ready", "invalid", "ready", "ready"]
+    finish(project, found, lambda changed, seed: 0.3 + 0.1 * len(changed) + NOISE[seed])
+    said = "\n".join(limits(compare(found, project, "held_out/score")))
+    assert "+ advantage is compared with tiny" in said and "that of sampling, advantage together" in said
+    assert "+ gate is compared" not in said
+
+
 class Balanced(HTMLParser):
     """Counts what is opened and not closed."""
 
@@ -175,6 +233,15 @@ def test_reports_of_what_is_not_there(project, capsys) -> None:
     assert main(["report", "steps", "--out", str(project / "no" / "x.md")]) == 4
 
 
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"version": 1}', '{"version": 99}', '{"version": 1, "points": [3]}'])
+def test_a_file_that_is_no_expansion(project, capsys, text) -> None:
+    (project / "x.json").write_text(text)
+    assert main(["report", "x.json"]) == 4 and main(["report", "nowhere.json"]) == 4
+    said = capsys.readouterr().err
+    assert said.count("RL407") == 2 and "No such file" in said and ("not JSON" in said or "another version" in said)
+    assert "indices" not in said and "'points'" not in said and "not subscriptable" not in said
+
+
 @pytest.mark.parametrize(("args", "code", "says"), [
     (["ablate", "goal.rl", "--order", "gait"], 1, "RL201"),
     (["ablate", "goal.rl", "--order", "sampling"], 1, "RL208"),
@@ -208,6 +275,8 @@ def test_runs_are_filtered_by_what_their_recipes_say(project, capsys) -> None:
     assert rows("--where", "gate.high == 0.3") == 12
     assert rows("--where", "gate.high == 0.3", "--where", "optim.epochs == 2 and seed == 1") == 2
     assert rows("--where", "reduction == token_mean") == 9 and rows("--where", "gate == clip(0.2)") == 6
-    assert rows("--fingerprint", "zz") == 0
+    assert rows("--fingerprint", "zz") == 0 and rows("--metric", "kl_exact") == 18
+    assert main(["runs", "--metric", "held_oot/score"]) == 4
+    assert "Did you mean `held_out/score`" in capsys.readouterr().err
     assert main(["runs", "--where", "gate.hihg == 1"]) == 1 and main(["runs", "--where", "gate =="]) == 1
     assert "RL207" in capsys.readouterr().err

@@ -241,6 +241,16 @@ def test_wrong_searches(searched, capsys, line, code, told_) -> None:
     assert not started(searched)
 
 
+@pytest.mark.parametrize("seeds, prune, warned", [("1..1", "median", True), ("1..2", "median", False),
+                                                  ("1..1", "none", False)])
+def test_ending_trials_by_one_seed_is_warned_of(searched, capsys, seeds, prune, warned) -> None:
+    text = (searched / "tiny.rl").read_text().replace("in 1..2", f"in {seeds}")
+    (searched / "tiny.rl").write_text(text.replace('metric: "reward/mean"', f"prune: {prune}"))
+    assert main(["sweep", "tiny.rl", "--dry-run", "--format", "json"]) == 0
+    found = [d for d in json.loads(capsys.readouterr().out)["diagnostics"] if d["code"] == "RL511"]
+    assert [d["severity"] for d in found] == ["warning"] * warned
+
+
 def test_without_the_package_it_says_what_to_install(searched, capsys, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert main(["sweep", "tiny.rl"]) == 4

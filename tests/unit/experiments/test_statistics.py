@@ -35,6 +35,13 @@ def test_without_spread_there_is_no_test(gaps, p) -> None:
     assert paired(dict.fromkeys(range(len(gaps)), 0.0), dict(enumerate(gaps))).p == p
 
 
+def test_what_rounding_leaves_is_no_difference() -> None:
+    old, new = {1: 0.3, 2: 0.3, 3: 0.6}, {1: 0.1 + 0.2, 2: 0.1 + 0.2, 3: 0.6}
+    assert paired(old, new).mean == 0.0 and paired(old, new).p == 1.0
+    assert paired({1: 0.1, 2: 0.2}, {1: 0.3, 2: 0.4}).p is None
+    assert paired({1: 1e-9, 2: 2e-9}, {1: 3e-9, 2: 5e-9}).p == pytest.approx(stats.ttest_1samp([2, 3], 0).pvalue)
+
+
 def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.5, None, 0.9]) == [1.0, None, 1.0]

@@ -149,6 +149,7 @@ def test_every_prompt_of_an_epoch_is_trained_once(tmp_path) -> None:
 
 
 def test_a_push_that_changes_nothing_is_an_error(tmp_path) -> None:
+    """C-025: after a non-zero gradient."""
     made = run_of(plan_of(tmp_path), tmp_path / "run", ALTERNATE)
     made.trainer.publish = lambda: "the same"
     made.fingerprint = "the same"

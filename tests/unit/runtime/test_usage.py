@@ -41,3 +41,13 @@ def test_a_run_records_them_apart_from_its_steps(tmp_path, monkeypatch) -> None:
     execute(run)
     assert [e.data["step"] for e in events(run, "system")] == [1, 2]
     assert not any(name.startswith("system/") for e in events(run, "step") for name in e.data["metrics"])
+
+
+def test_memory_that_keeps_growing_is_warned_of_once() -> None:
+    """C-077: by kind of process, the mean of the latest measurements against that of the first."""
+    used, said = Usage(), []
+    for i in range(3 * usage.WINDOW):
+        said += used.grown({"system/memory_megabytes": 500.0 + i % 3, "memory/rollout": 100.0 + 4 * i,
+                            "system/load": 2.0**i})
+    assert [d.code for d in said] == ["RL615"] and "a rollout process has grown from 138 to" in said[0].message
+    assert len(used.sizes["system/memory_megabytes"]) < 2 * usage.WINDOW

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from rldsl.backends.choose import opener
+from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.answers import require_sound
 from rldsl.backends.cluster.capability import lacks
-from rldsl.backends.cluster.deaths import own_words, reason
+from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.placement import Role, roles
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.settings import require_same, stated
@@ -170,6 +171,19 @@ def test_what_the_engines_lack_is_named(tmp_path):
     assert [told.partition(" ")[2][:14] for told in lacks(other)] == ["serves several", "2 needs attent"]
 
 
+def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
+    """C-025, C-065: no push of these engines carries one."""
+    plain = recipe(tmp_path, "nodes: 1")
+    optim = replace(plain.settings.optim, lora_rank=4)
+    assert lacks(replace(plain, settings=replace(plain.settings, optim=optim))) == ["it trains a part of the policy"]
+
+
+def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
+    asked = roles(recipe(tmp_path, "nodes: 1, reward: 3"))
+    assert asked[-1] == Role("reward", 3) and asked[-1].bundle == {"CPU": 1.0}
+    assert not any(role.name == "reward" for role in roles(recipe(tmp_path, "nodes: 1")))
+
+
 def test_errors_travel_with_what_they_say():
     said = Diagnostic("RL604", "m", why="w", fix="f")
     assert pickle.loads(pickle.dumps(RunError(said))).diagnostic == said
@@ -184,8 +198,21 @@ def test_a_death_is_told_in_one_sentence():
     assert own_words(Exception("no cause")) is None
 
 
+def test_a_death_is_told_with_its_place_and_its_last_words(tmp_path, monkeypatch):
+    """C-033: which process on which node, what the run waited for, how it ended and what it wrote before."""
+    log = ":job_id:01\nfirst\nsecond\n\nthird\nfatal: no memory\nWarning: so it is\n"
+    (tmp_path / "worker-ab-01000000-77.err").write_text(log)
+    assert last_words(tmp_path, "77") == "second | third | fatal: no memory"
+    assert last_words(tmp_path, "78") == last_words(None, "77") == ""
+    monkeypatch.setattr(deaths, "_logs", lambda: tmp_path)
+    told = "The actor died.\n\tclass_name: X\n\tpid: 77\n\tip: 10.0.0.3\nThe actor is dead because it has died."
+    said = dead("trainer rank 1", Exception(told), "the run waited for it (update)")
+    assert said.code == "RL605" and said.message.endswith("(process 77 on 10.0.0.3)")
+    assert said.why == "the run waited for it (update); the last that it wrote: second | third | fatal: no memory"
+
+
 @pytest.mark.parametrize("error", [TimeoutError("late\nlog"), RuntimeError("no space"), OSError("port"),
-                                   Exception("timed out during startup")])
+                                   Exception("The current node timed out during startup.")])
 def test_a_cluster_that_does_not_start_is_told(monkeypatch, error):
     def init(*_, **__):
         raise error

@@ -125,6 +125,7 @@ def test_wrong_values_are_underlined(tmp_path, axes, code, text):
     ("model { context: 30s }", "RL203", "30s"), ("feedback { timeout: 30 }", "RL203", "30"),
     ("feedback { max_failed: 120% }", "RL204", "120%"), ("optim { adamw(lr: -1) }", "RL204", "-1"),
     ("optim { adam(lr: 1) }", "RL201", "adam"), ("optim { clip_grad: 0 }", "RL209", "0"),
+    ("track { mlflow: \"nowhere:5000\" }", "RL204", '"nowhere:5000"'),
     ("track { mlflow: \"none\" }", "RL209", '"none"'), ("optim { updates_per_batch: 0 }", "RL204", "0"),
     ("budget { steps: 1.5 }", "RL203", "1.5"), ("evaluate { 5 }", "RL203", "5"), ("seed = -1", "RL204", "-1"),
     ("evaluate { gsm8k(sample: 4) }", "RL205", "sample"), ("evidence { baseline: \"x\" }", "RL203", '"x"'),

@@ -120,9 +120,11 @@ def test_computing_stopped_responses_again_takes_its_time():
 
 
 def test_stopping_takes_its_time_and_only_what_samples_waits_for_it():
-    cut = [simulate(system("partial", 0.5), COLOCATED, TERMS, Costs(16, 6.0, pause=pause), TAILED) for pause in (0, 3.0)]
+    cut = [simulate(system("partial", 0.5), COLOCATED, TERMS, Costs(16, 6.0, pause=pause), TAILED)
+           for pause in (0.0, 3.0)]
     assert cut[1].end - cut[0].end == pytest.approx(3.0 * len(cut[0].batches))
-    ended = [simulate(system("stream", 1), APART, TERMS, Costs(64, 60.0, 1.0, pause=pause), TAILED).end for pause in (0, 3)]
+    ended = [simulate(system("stream", 1), APART, TERMS, Costs(64, 60.0, 1.0, pause=pause), TAILED).end
+             for pause in (0.0, 3.0)]
     assert ended[1] - ended[0] < 3.0 + 1e-9
 
 
