@@ -105,7 +105,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
 
 
 def _first(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:
-    """Gives the engines the weights that a fresh run begins with, and first those before a warm start, to score them."""
+    """Gives the engines the weights that a run begins with, and first those before a warm start, to be scored."""
     if recipe.settings.model.warm_start:
         _without_warm_start(run, plan, recipe, root)
     run.fingerprint = run.trainer.deliver(0)
