@@ -21,8 +21,8 @@ from rldsl.algebra import expr as a
 from rldsl.backends.cluster.engine_process import spawner as engine_spawner
 from rldsl.backends.cluster.megatron_layout import Parallel
 from rldsl.backends.cluster.placement import ROLLOUT, TRAIN, Reserved, Role, reserve
-from rldsl.backends.cluster.rank import RankSpec
-from rldsl.backends.cluster.ranks import Ranks
+from rldsl.backends.cluster.rank import PolicySpec, RankSpec
+from rldsl.backends.cluster.ranks import Ranks, start
 from rldsl.backends.cluster.ranks import spawner as rank_spawner
 from rldsl.backends.cluster.ray_session import ray_session
 from rldsl.backends.cluster.rollouts import Rollouts
@@ -91,8 +91,10 @@ def started(folder: Path, dtype: str, wide: bool, parallel: Parallel, reserved: 
     nothing = Objective((), zero, None, zero, zero, (), (), (), zero, None, one, one, one, None, zero, ())
     sgd = OptimizerSpec("torch.optim:SGD", {"lr": 0.0, "momentum": 0.0, "weight_decay": 0.0}, None)
     align = {"replay_routing": True} | ({"head_dtype": "float32"} if wide else {})
-    spec = RankSpec(parallel, folder, dtype, nothing, SAMPLING, sgd, align=align)
-    return Ranks(parallel.ranks, rank_spawner(spec, lambda number: reserved.strategy(TRAIN, number), 0))
+    spec = RankSpec(parallel, dtype, SAMPLING, PolicySpec(folder, nothing, sgd), align=align)
+    ranks = Ranks("trainer", parallel.ranks, rank_spawner(spec, lambda number: reserved.strategy(TRAIN, number), 0))
+    start([ranks])
+    return ranks
 
 
 def write_dense(folder: Path) -> None:

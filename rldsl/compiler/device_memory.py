@@ -11,19 +11,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rldsl.algebra.variables import KL_EXACT, LOGP_REF, LOGP_TEACHER
 from rldsl.axes.base import Optimizer
 from rldsl.axes.traits import VALUES
 
-from .facts import devices, facts_of, giving, model_facts, reading, sampler
+from .facts import facts_of, giving, model_facts, sampler
 from .memory import FLOAT32, held
 from .recipe import Recipe
+from .roles import CRITIC, INITIAL, apart, frozen, pooled
 from .shapes import Shape, shape
 
 HALF = 2
 """Bytes of a weight in an inference engine, and of a key or value."""
-INITIAL = "initial"
-"""The reference that is the policy itself before its first update."""
 GIBI = 2**30
 """Bytes; the GB in the name of a GPU are these."""
 
@@ -49,19 +47,25 @@ def device_size(gpu: str | None) -> int | None:
 
 
 def phases(recipe: Recipe) -> Iterator[Phase]:
-    """Training, the hand-over of weights where both roles share their devices, and sampling; none where the model or
-    the devices are not known."""
-    found, total = model_facts(recipe, shape), devices(recipe)
-    if found is None or total is None or recipe.settings.cluster.where == "local":
+    """Training, what roles with devices of their own hold, the hand-over of weights where sampling and training share
+    their devices, and sampling; none where the model or the devices are not known."""
+    found, rest = model_facts(recipe, shape), pooled(recipe)
+    train = rest if rest is None else recipe.placement.choice.pools().get("train", rest)
+    if found is None or train is None or train < 1 or recipe.settings.cluster.where == "local":
         return
-    pools = recipe.placement.choice.pools()
-    train, engine = pools.get("train", total), recipe.settings.cluster.rollout_tensor
-    weights = HALF * found.parameters / engine
-    yield Phase("training", "train", dict(_training(recipe, found, train)))
+    engine = recipe.settings.cluster.rollout_tensor
+    weights, own = HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
+    beside = list(_beside(recipe, found))
+    trained = {"weights, gradients, optimizer": _trained(found, recipe.settings.optim.optimizer)}
+    trained |= {f"the {role}'s {what}": sum(sizes) for role, what, sizes in beside if role not in own}
+    yield Phase("training", "train", {what: size / train for what, size in trained.items()})
+    for role, what, sizes in beside:
+        if role in own:
+            yield Phase(f"the {role}", role, {what: max(sizes) / own[role]})
     if recipe.placement.choice.shared():
-        own = HALF * found.parameters / train
-        yield Phase("handing over the weights", "rollout" if weights >= own else "train",
-                    {"the trainer's weights": own, "the engine's weights": weights})
+        mine = HALF * found.parameters / train
+        yield Phase("handing over the weights", "rollout" if weights >= mine else "train",
+                    {"the trainer's weights": mine, "the engine's weights": weights})
     yield Phase("sampling", "rollout", {"weights": weights, "keys and values of one response": _cache(recipe, found)})
 
 
@@ -73,22 +77,16 @@ def sleeping(recipe: Recipe) -> float | None:
     return HALF * found.parameters * cluster.gpus_per_node / cluster.rollout_tensor
 
 
-def _training(recipe: Recipe, s: Shape, ranks: int) -> Iterator[tuple[str, float]]:
-    optim, critic = recipe.settings.optim.optimizer, recipe.settings.critic.optimizer
-    yield "weights, gradients, optimizer", _trained(s, optim) / ranks
+def _beside(recipe: Recipe, s: Shape) -> Iterator[tuple[str, str, list[int]]]:
+    """(role, what it holds, the bytes of each of its models) for the critic and the frozen models, as far as they are
+    read and their sizes are known."""
     if giving(recipe, VALUES):
-        yield "the critic's", _trained(s, critic or optim) / ranks
-    for role, models, read in _frozen(recipe):
+        optim = recipe.settings.critic.optimizer or recipe.settings.optim.optimizer
+        yield CRITIC, "weights, gradients, optimizer", [_trained(s, optim)]
+    for role, models in frozen(recipe).items():
         known = [x for m in models if (x := s if m == INITIAL else facts_of(recipe, m, shape))]
-        if known and reading(recipe, *read):
-            yield f"the {role}'s weights", HALF * sum(x.parameters for x in known) / ranks
-
-
-def _frozen(recipe: Recipe) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """(role, its models, the quantities that they are there for)."""
-    model = recipe.settings.model
-    yield "reference", (model.reference,), (LOGP_REF.name, KL_EXACT.name)
-    yield "teacher", model.teachers, (LOGP_TEACHER.name,)
+        if known:
+            yield role, "weights", [HALF * x.parameters for x in known]
 
 
 def _trained(s: Shape, optimizer: Optimizer | None) -> int:

@@ -13,12 +13,14 @@ from rldsl.algebra.simplify import is_zero, simplify
 from . import arithmetic, lower, memory
 from . import objective as objectives
 from .compile import resolved
+from .facts import plural
 from .graph import Graph
 from .lower import names
 from .objective import Objective
 from .passes import Note, run_passes
 from .policies import POLICIES, Quantity, pair, quantities
 from .recipe import Recipe
+from .roles import apart
 
 RATIOS = {RESPONSE: Var("ratio", RESPONSE, "s_i", "sᵢ", gradient=True), TURN: Var("ratio", TURN, "s_k", "sₖ",
                                                                                   gradient=True)}
@@ -154,7 +156,16 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
                       "teacher": f"frozen, {', '.join(recipe.settings.model.teachers) or 'model.teachers is not set'}",
                       "reward model": f"frozen, {recipe.settings.model.reward or 'model.reward is not set'}",
                       "judge": f"frozen, {recipe.settings.model.judge or 'model.judge is not set'}"}[role]
-            yield role, f"{source}; read by {', '.join(readers)}"
+            yield role, f"{source}; read by {', '.join(readers)}{_processes(recipe, role)}"
+
+
+def _processes(recipe: Recipe, role: str) -> str:
+    """What a role has to itself, where it does not share the trainer's ranks."""
+    own = next((a for a in apart(recipe) if a.role == role), None)
+    if own is None:
+        return ""
+    each = f" for each of {own.models} models" if own.models > 1 else ""
+    return f"; in {plural(own.ranks, 'rank')} of its own{each}"
 
 
 def _as_left(start: str | None) -> str:

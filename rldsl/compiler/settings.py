@@ -205,12 +205,16 @@ class Health:
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor",
-            "reward")
+            "reference", "critic", "teacher", "reward")
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where it runs: `local`, or so many nodes. `micro_tokens` bounds the tokens of one forward and backward."""
+    """Where it runs: `local`, or so many nodes. `micro_tokens` bounds the tokens of one forward and backward.
+
+    `reference`, `critic` and `teacher` are roles: so many ranks of their own, laid out as the trainer's; without a
+    number the role's model is in the trainer's ranks. Each teacher has that many.
+    """
 
     where: Annotated[Literal["local"] | None, Bare(MACHINES)] = "local"
     nodes: Count | None = None
@@ -222,6 +226,9 @@ class Cluster:
     context: Count = 1
     expert: Count = 1
     rollout_tensor: Count = 1
+    reference: Count | None = None
+    critic: Count | None = None
+    teacher: Count | None = None
     reward: Count | None = None  # processes that score, of one CPU each; none: beside the driver
     micro_tokens: Tokens | None = None  # none: as the backend judges best
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from rldsl.algebra.divergence import is_divergence
-from rldsl.algebra.variables import PRETRAIN, SQUARES
+from rldsl.algebra.variables import KL_EXACT, PRETRAIN
 from rldsl.axes.alignment import Alignment
 from rldsl.axes.judging import ModelSource
 from rldsl.axes.structure import Beginning
 from rldsl.compiler.canonical import canonical
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import REFERENCE, TEACHER, apart
 from rldsl.compiler.stages import taken
 from rldsl.diagnostics import Diagnostic, RecipeError
 
@@ -31,21 +32,26 @@ def lacks(recipe: Recipe) -> list[str]:
     found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
     found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
               for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
-    model, optim = recipe.settings.model, recipe.settings.optim
+    optim = recipe.settings.optim
     asking = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)]
     if asking:
         found.append(f"`{asking[0]}` asks a model in the trainer's process")
-    compared = sorted({name for n in recipe.nodes() for name in reads(recipe, n) if is_divergence(name)
-                       or name in (SQUARES.name, PRETRAIN.name)})
-    if compared:
-        found.append(f"it reads {compared[0]}")
+    if any(PRETRAIN.name in reads(recipe, n) for n in recipe.nodes()):
+        found.append(f"it reads {PRETRAIN.name}")
+    found += _compared_apart(recipe)
     if optim.layers is not None or optim.lora_rank is not None:
         found.append("it trains a part of the policy")
-    if len(model.teachers) > 1:
-        found.append(f"it names {len(model.teachers)} teachers")
     if stages := sorted({stage for _, _, stage in taken(canonical(recipe)["settings"])}):
         found.append(f"it takes what the stage `{'`, `'.join(stages)}` left, which its engines do not read")
     return found
+
+
+def _compared_apart(recipe: Recipe) -> list[str]:
+    """What compares whole distributions of the policy and of a model that is not on the same ranks."""
+    read = {name for n in recipe.nodes() for name in reads(recipe, n)}
+    compared = {REFERENCE: KL_EXACT.name in read, TEACHER: any(map(is_divergence, read))}
+    return [f"it compares whole distributions with the {role.role}, which has ranks of its own (cluster.{role.role}), "
+            "and those are never sent" for role in apart(recipe) if compared.get(role.role)]
 
 
 def refuse(recipe: Recipe) -> None:

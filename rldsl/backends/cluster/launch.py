@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -40,15 +41,14 @@ from .capability import refuse
 from .engine_process import spawner
 from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
-from .rank import RankSpec
+from .placement import REWARD, ROLLOUT, Reserved, Role, reserve, roles
 from .ray_session import ray_session
 from .reward import RewardSite
 from .reward import spawner as reward_spawner
 from .rollouts import Rollouts
 from .streams import EngineSpec
 from .trainer import ClusterTrainer
-from .training import frozen, rank_spec, start_trainer
+from .training import frozen, rank_specs, start_trainer
 from .weights import Weights, pack
 
 RESTARTS = 3
@@ -73,10 +73,10 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
                    _warm(recipe, root, settings.warm_start))
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)
-    others = frozen(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start))
-    spec = rank_spec(plan, recipe, found, others, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
+    others = frozen(plan, recipe, root, folder, found, run.data, _warm(recipe, root, settings.teacher_warm_start))
+    specs = rank_specs(plan, recipe, found, others, wanted)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
@@ -86,7 +86,8 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         own = next(({"count": r.count, "site": RewardSite(reward_spawner(reserved))}
                     for r in wanted if r.name == REWARD), {})
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder, **own)).score
-        _start_engines(run, _engine_spec(plan, recipe, found, wanted), spec, reserved, opened)
+        _start_engines(run, _engine_spec(plan, recipe, found, wanted), reserved, opened, partial(
+            start_trainer, specs, tell=run.warn, teachers=others.teachers))
         if kept is None:
             if settings.warm_start:
                 _without_warm_start(run, plan, recipe, root)
@@ -106,7 +107,7 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
     def recover(error: RunError) -> bool:
         nonlocal restarts
         kept = checkpoints.newest(run.checkpoints)
-        if trainer.group.actors or kept is None or restarts == RESTARTS:
+        if trainer.alive() or kept is None or restarts == RESTARTS:
             return False
         restarts += 1
         run.warn(replace(error.diagnostic, severity="warning", fix="nothing to do, unless it happens again",
@@ -114,7 +115,7 @@ def recovery(run: Run, rollouts: Rollouts, trainer: ClusterTrainer) -> Callable[
                              f"{kept.step}"))
         rollouts.pause()
         rollouts.poll(0.0)
-        trainer.group.start()
+        trainer.start()
         restore(run, trainer, kept)
         run.fresh = False
         return True
@@ -132,7 +133,8 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
                usage=Usage(device_use))
 
 
-def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, reserved: Reserved, opened: ExitStack) -> None:
+def _start_engines(run: Run, spec: EngineSpec, reserved: Reserved, opened: ExitStack,
+                   start: Callable[..., ClusterTrainer]) -> None:
     """Starts everything that samples and everything that trains; both come up at the same time."""
     def pushed(version: int, size: int, seconds: float) -> None:
         run.record("push", version=version, bytes=size, seconds=seconds)
@@ -140,10 +142,10 @@ def _start_engines(run: Run, spec: EngineSpec, ranks: RankSpec, reserved: Reserv
     run.observe("doing", {"node": "start the engines", "batch": 0})
     rollouts = Rollouts(spec, reserved.count[ROLLOUT], spawner(spec, reserved), run.warn, pushed)
     opened.callback(rollouts.close)
-    trainer = start_trainer(ranks, reserved, rollouts.load)
-    opened.callback(trainer.group.end)
+    trainer = start(reserved, rollouts.load)
+    opened.callback(trainer.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
-    run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), TRAIN: trainer.group.actors})}
+    run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), **trainer.actors()})}
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream = rollouts
 

@@ -29,8 +29,8 @@ class Parallel:
         return self.tensor * self.pipeline * self.data
 
 
-def parallel(cluster: Cluster, ranks: int) -> Parallel:
-    """The layout that a `cluster` block gives to so many ranks.
+def parallel(cluster: Cluster, ranks: int, role: str = "train") -> Parallel:
+    """The layout that a `cluster` block gives to so many ranks of a role.
 
     RecipeError RL406 for context parallelism, RL401 where the sizes do not divide the ranks.
     """
@@ -42,10 +42,10 @@ def parallel(cluster: Cluster, ranks: int) -> Parallel:
     one = cluster.tensor * cluster.pipeline
     if ranks % one or ranks % (cluster.pipeline * cluster.expert):
         raise RecipeError([Diagnostic(
-            "RL401", f"{ranks} training ranks cannot be divided into tensor {cluster.tensor} × pipeline "
+            "RL401", f"{ranks} ranks of the {role} role cannot be divided into tensor {cluster.tensor} × pipeline "
             f"{cluster.pipeline}, and pipeline {cluster.pipeline} × expert {cluster.expert}",
             why="Every rank holds one piece of a whole copy of the model.",
-            fix=f"give the trainer a multiple of {one} ranks")])
+            fix=f"give the {role} role a multiple of {one} ranks")])
     return Parallel(cluster.tensor, cluster.pipeline, cluster.expert, ranks // one)
 
 

@@ -41,15 +41,22 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Spec:
+class Reading:
+    """How states become logits, `rows` of them at a time; `wide` multiplies in float32. Without `reduced` a gradient of
+    states is this rank's share only."""
+
     vocabulary: Vocabulary
     options: SamplingOptions
     wide: bool
+    rows: int
+    reduced: bool
+
+
+@dataclass(frozen=True)
+class _Spec(Reading):
     entropy: bool
     kl: bool
     squares: bool
-    rows: int
-    reduced: bool
 
 
 def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: Vocabulary, options: SamplingOptions, *,
@@ -65,17 +72,19 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: 
     """
     ref_hidden, ref_head = reference or (None, None)
     rows = max(16, CHUNK_LOGITS // head.shape[0])
-    spec = _Spec(vocabulary, options, wide, entropy, reference is not None, squares, rows, reduced)
+    spec = _Spec(vocabulary, options, wide, rows, reduced, entropy, reference is not None, squares)
     return Found(*_Statistics.apply(hidden, head, targets, candidates, ref_hidden, ref_head, spec))
 
 
-def _product(hidden: Tensor, head: Tensor, spec: _Spec) -> Tensor:
+def product(hidden: Tensor, head: Tensor, spec: Reading) -> Tensor:
+    """hidden · headᵀ over this rank's tokens."""
     return hidden.float() @ head.float().t() if spec.wide else hidden @ head.t()
 
 
-def _logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None, spec: _Spec) -> Tensor:
+def policy_logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor | None,
+                  spec: Reading) -> Tensor:
     """Float32 logits [n, V/tp] over the temperature; -inf for padding and for what truncation removes."""
-    v, raw = spec.vocabulary, _product(hidden, head, spec)
+    v, raw = spec.vocabulary, product(hidden, head, spec)
     if v.first + v.own > v.size:
         raw[:, max(0, v.size - v.first):] = -torch.inf
     if candidates is not None:
@@ -97,18 +106,20 @@ def _listed(candidates: Tensor, v: Vocabulary) -> Tensor:
 
 def _reference(hidden: Tensor, head: Tensor, logits: Tensor, spec: _Spec) -> Tensor:
     """The reference's logits, over the tokens that the policy keeps."""
-    raw = _product(hidden, head, spec).float() / spec.options.temperature
+    raw = product(hidden, head, spec).float() / spec.options.temperature
     return raw.masked_fill(logits == -torch.inf, -torch.inf)
 
 
-def _largest(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+def largest(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+    """The largest number of each row of each [n, V/tp], over all ranks: [columns, n]."""
     found = torch.stack([c.amax(1) for c in columns])
     if v.ranks > 1:
         dist.all_reduce(found, op=dist.ReduceOp.MAX, group=v.group)
     return found
 
 
-def _total(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+def total_of(columns: Sequence[Tensor], v: Vocabulary) -> Tensor:
+    """The sums over all ranks of each [n]: [columns, n]."""
     found = torch.stack(list(columns))
     if v.ranks > 1:
         dist.all_reduce(found, group=v.group)
@@ -131,8 +142,8 @@ class _Statistics(torch.autograd.Function):
     @staticmethod
     def forward(ctx, hidden, head, targets, candidates, ref_hidden, ref_head, spec):
         parts = [slice(a, a + spec.rows) for a in range(0, len(targets), spec.rows)]
-        columns = [_measured(hidden[p], head, targets[p], _of(candidates, p), _of(ref_hidden, p), ref_head, spec)
-                   for p in parts]
+        columns = [_measured(hidden[p], head, targets[p], rows_of(candidates, p), rows_of(ref_hidden, p), ref_head,
+                             spec) for p in parts]
         empty = hidden.new_zeros(0, dtype=torch.float32)
         found = [torch.cat(c) for c in zip(*columns, strict=True)] if columns else [empty] * 6
         logp, _, entropy, kl, _, squares = found
@@ -148,7 +159,7 @@ class _Statistics(torch.autograd.Function):
         grad_hidden = torch.empty_like(hidden)
         grad_head = torch.zeros_like(head, dtype=torch.float32)
         for part in ctx.parts:
-            grad = _slopes(ctx, part, *(_of(g, part) for g in grads))
+            grad = _slopes(ctx, part, *(rows_of(g, part) for g in grads))
             kind = grad.dtype if ctx.spec.wide else hidden.dtype
             grad_hidden[part] = (grad.to(kind) @ head.to(kind)).to(hidden.dtype)
             grad_head += grad.to(kind).t() @ hidden[part].to(kind)
@@ -163,7 +174,7 @@ def _scaled(p: Tensor, by: Tensor, in_place: bool) -> Tensor:
     return p.mul_(by.unsqueeze(1)) if in_place else p * by.unsqueeze(1)
 
 
-def _of(column: Tensor | None, part: slice) -> Tensor | None:
+def rows_of(column: Tensor | None, part: slice) -> Tensor | None:
     return None if column is None else column[part]
 
 
@@ -171,9 +182,9 @@ def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor 
               ref_head: Tensor | None, spec: _Spec) -> tuple[Tensor, ...]:
     """(log-prob, log-normaliser, entropy, KL, the reference's log-normaliser, Σπ²) of a few tokens."""
     v, zero = spec.vocabulary, hidden.new_zeros(len(targets), dtype=torch.float32)
-    logits = _logits(hidden, head, targets, candidates, spec)
+    logits = policy_logits(hidden, head, targets, candidates, spec)
     others = [_reference(ref_hidden, ref_head, logits, spec)] if spec.kl else []
-    tops = _largest([logits, *others], v)
+    tops = largest([logits, *others], v)
     here, column = _target(targets, v)
     at = torch.where(here, logits.gather(1, column.unsqueeze(1)).squeeze(1), 0.0)
     low = logits.sub_(tops[0].unsqueeze(1))
@@ -186,7 +197,7 @@ def _measured(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Tensor 
     if spec.kl:
         other = others[0].sub_(tops[1].unsqueeze(1))
         sums |= {"ref_z": other.exp().sum(1), "gap": _times(weight, low - other).sum(1)}
-    total = dict(zip(sums, _total(list(sums.values()), v), strict=True))
+    total = dict(zip(sums, total_of(list(sums.values()), v), strict=True))
     z, log_z = total["z"], total["z"].log()
     entropy = log_z - total["entropy"] / z if spec.entropy else zero
     kl = total["gap"] / z - log_z + total["ref_z"].log() if spec.kl else zero
@@ -205,7 +216,7 @@ def _slopes(ctx: Any, part: slice, grad_logp: Tensor | None, grad_entropy: Tenso
     hidden, head, targets, candidates, ref_hidden, ref_head, *columns = ctx.saved_tensors
     norm, entropy, kl, ref_norm, squares = (c[part].unsqueeze(1) for c in columns)
     spec, targets = ctx.spec, targets[part]
-    logits = _logits(hidden[part], head, targets, _of(candidates, part), spec)
+    logits = policy_logits(hidden[part], head, targets, rows_of(candidates, part), spec)
     logps = logits.sub_(norm)
     alone = grad_entropy is None and grad_kl is None and grad_squares is None
     p = logps.exp_() if alone else logps.exp()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,12 @@ class Held:
 
 @dataclass(frozen=True)
 class Work:
-    """What this rank computes of some rows: its pieces, as positions, and how they are packed."""
+    """What this rank computes of some rows: its pieces, as positions, and how they are packed; beside them the pieces
+    of every data-parallel rank."""
 
     pieces: tuple[tuple[int, ...], ...]
     packs: tuple[Packed, ...]
+    every: tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
@@ -56,7 +58,17 @@ def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
     if held.replays:
         require_whole(rows)
     ranks, stages = ps.get_data_parallel_world_size(), ps.get_pipeline_model_parallel_world_size()
-    every = share_out(rows, ranks, stages, cutting).pieces
+    return _packed(held, rows, share_out(rows, ranks, stages, cutting).pieces)
+
+
+def restricted(held: Held, rows: Sequence[Trajectory], work: Work, kept: Collection[int]) -> Work:
+    """The same pieces with some of their rows only, as another model computes them; rows stay on their ranks."""
+    return _packed(held, rows, tuple(tuple(tuple(i for i in piece if i in kept) for piece in pieces)
+                                     for pieces in work.every))
+
+
+def _packed(held: Held, rows: Sequence[Trajectory], every: tuple[tuple[tuple[int, ...], ...], ...]) -> Work:
+    stages = ps.get_pipeline_model_parallel_world_size()
     own = every[ps.get_data_parallel_rank()]
     multiple = ps.get_tensor_model_parallel_world_size() if held.trunk.config.sequence_parallel else 1
     alike = stages > 1 or ps.get_expert_model_parallel_world_size() > 1
@@ -66,7 +78,7 @@ def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
     for piece in own:
         members = [rows[i] for i in piece]
         packs.append(pack(members, rectangle(together if alike else [members], multiple), device))
-    return Work(own, tuple(packs))
+    return Work(own, tuple(packs), every)
 
 
 def run(held: Held, work: Work, rows: Sequence[Trajectory], after: After, *, grad: bool) -> list[Any]:

@@ -15,6 +15,7 @@ import torch.distributed as dist
 from megatron.core import parallel_state as ps
 from torch import Tensor
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.backends.local.coefficients import coefficients, live_rows
 from rldsl.backends.local.terms import Terms, with_constants
 from rldsl.backends.local.train_pieces import joined, shared_out
@@ -25,6 +26,7 @@ from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
+from .megatron_beside import Beside, Heard, divergences, heard
 from .megatron_logprob import token_statistics
 from .megatron_optimizer import Stepper
 from .megatron_pass import Held, Trouble, Work, run, shard, vocabulary
@@ -42,14 +44,13 @@ class PolicyTrainer:
 
 
 def measure(held: Held, rows: Sequence[Trajectory], wants: Sequence[str], sampling: SamplingOptions, cutting: Cutting,
-            reference: Held | None) -> tuple[list[int], dict[str, Tensor]]:
+            beside: Beside) -> tuple[list[int], dict[str, Tensor]]:
     """(positions of this rank's rows, the wanted quantities over their tokens), on the last stage; no columns else."""
     work = shard(held, rows, cutting)
-    others = reference_states(reference, rows, work) if reference is not None else None
+    told = heard(beside, wants, rows, work)
 
     def after(index: int, states: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        found = quantities(held, work, index, states, wants, sampling, reference, others)
-        return states.sum() * 0, found
+        return states.sum() * 0, quantities(held, work, index, states, wants, sampling, told)
 
     return positions(work), concatenated(run(held, work, rows, after, grad=False))
 
@@ -64,26 +65,23 @@ def concatenated(parts: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     return {name: torch.cat([p[name] for p in parts]) for name in parts[0]} if parts else {}
 
 
-def reference_states(held: Held, rows: Sequence[Trajectory], work: Work) -> list[Tensor]:
-    """The reference's states before each action token, by piece; on the last stage. Its logits never exist at once."""
-    return run(held, work, rows, lambda index, states: (
-        states.sum() * 0, states.index_select(0, work.packs[index].read)), grad=False)
-
-
 def quantities(held: Held, work: Work, index: int, states: Tensor, wants: Sequence[str], sampling: SamplingOptions,
-               reference: Held | None, others: Sequence[Tensor] | None) -> dict[str, Tensor]:
+               told: Heard) -> dict[str, Tensor]:
     """What the terms read of a policy, float32 over the action tokens of one piece."""
-    packed = work.packs[index]
-    compared = (others[index], reference.trunk.head) if "kl_exact" in wants else None
+    packed, compared = work.packs[index], None
+    hidden = states.index_select(0, packed.read)
+    if told.reference is not None:
+        compared = told.reference.states[index], told.reference.held.trunk.head
     found = token_statistics(
-        states.index_select(0, packed.read), held.trunk.head, packed.targets, vocabulary(held.shape), sampling,
-        candidates=packed.candidates, wide=held.wide, entropy="entropy" in wants, reference=compared,
-        squares="squares" in wants, reduced=not held.trunk.config.sequence_parallel)
+        hidden, held.trunk.head, packed.targets, vocabulary(held.shape), sampling, candidates=packed.candidates,
+        wide=held.wide, entropy="entropy" in wants, reference=compared, squares="squares" in wants,
+        reduced=not held.trunk.config.sequence_parallel)
     named = {"logp_current": found.logp, "entropy": found.entropy, "kl_exact": found.kl, "squares": found.squares}
+    named |= divergences(told.teachers, [*filter(is_divergence, wants)], held, work, index, hidden, sampling)
     return {name: named[name] for name in wants}
 
 
-def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Held | None) -> Tally:
+def policy_step(trainer: PolicyTrainer, job: UpdateJob, beside: Beside) -> Tally:
     """One optimizer step on one update; RunError RL601 before it, on all ranks, where a number is not finite.
 
     The tally holds what this rank has seen of its shard, once for each shard.
@@ -93,13 +91,13 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Held | None) 
     update = update.select(live) if len(live) < len(job.rows) else update
     rows = [job.rows[i] for i in live]
     work = shard(trainer.held, rows, job.options.cutting)
-    others = reference_states(reference, rows, work) if reference is not None else None
+    told = heard(beside, job.options.wants, rows, work)
     trouble, tally = Trouble(), Tally()
     whole = trainer.terms.whole and (len(work.pieces) > 1 or ps.get_data_parallel_world_size() > 1)
-    known = _whole(trainer, job, update, rows, work, reference, others, trouble, tally) if whole else None
+    known = _whole(trainer, job, update, rows, work, told, trouble, tally) if whole else None
 
     def after(index: int, states: Tensor) -> tuple[Tensor, None]:
-        found = quantities(trainer.held, work, index, states, job.options.wants, trainer.sampling, reference, others)
+        found = quantities(trainer.held, work, index, states, job.options.wants, trainer.sampling, told)
         if known is not None:
             slopes = known[index]
         else:
@@ -131,14 +129,13 @@ def _slopes(trainer: PolicyTrainer, rows: list[Trajectory], batch: Batch, found:
         return {}
 
 
-def _whole(trainer: PolicyTrainer, job: UpdateJob, update: Batch, rows: list[Trajectory], work: Work,
-           reference: Held | None, others: Sequence[Tensor] | None, trouble: Trouble,
-           tally: Tally) -> list[dict[str, Tensor]]:
+def _whole(trainer: PolicyTrainer, job: UpdateJob, update: Batch, rows: list[Trajectory], work: Work, told: Heard,
+           trouble: Trouble, tally: Tally) -> list[dict[str, Tensor]]:
     """Coefficients over the whole update for each piece of this rank, on the last stage: first ℓ of every row without
     gradient, then what all data-parallel ranks have found put together, the same on each."""
     def after(index: int, states: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         return states.sum() * 0, quantities(trainer.held, work, index, states, job.options.wants, trainer.sampling,
-                                            reference, others)
+                                            told)
 
     found = run(trainer.held, work, rows, after, grad=False)
     if not ps.is_pipeline_last_stage():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import apart, pooled
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
@@ -35,17 +36,19 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU.
 
     Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
-    of `rollout_tensor` devices, a trainer's rank one of one device, a scorer one of a CPU.
+    of `rollout_tensor` devices, a rank one of one device, a scorer one of a CPU. Ranks and scorers of their own come
+    beside the pools.
     """
     cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
     gpu = cluster.gpus_per_node is not None
     own = cluster.tensor * cluster.pipeline * cluster.context
-    pool = (cluster.nodes or 1) * cluster.gpus_per_node if gpu else None
+    pool = pooled(recipe)
     sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
     training = pools.get(TRAIN, pool or own)
     each, device = cluster.rollout_tensor, 0.0 if not gpu else 0.5 if recipe.placement.choice.shared() else 1.0
+    alone = [Role(name, role.ranks, float(gpu)) for role in apart(recipe) for name in role.names]
     scoring = [Role(REWARD, cluster.reward)] if cluster.reward else []
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *scoring)
+    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *alone, *scoring)
 
 
 @dataclass(frozen=True)

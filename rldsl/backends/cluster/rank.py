@@ -1,4 +1,4 @@
-"""One rank of the trainer: its part of every model, and what it is asked to do together with all other ranks.
+"""One rank of a role: its part of every model the role has, and what it does together with the role's other ranks.
 
 Knows nothing of Ray. Every method is called on all ranks at once, with the same arguments; what is not the same on all
 of them comes back from one rank of each data-parallel shard, and None from the others.
@@ -15,12 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.grain import variables
 from rldsl.backends.local.distribution import truncates
+from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.terms import prepare as prepare_terms
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
+from rldsl.compiler.roles import REFERENCE
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally
@@ -33,28 +36,51 @@ from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
 QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares"}
-"""What terms may read of the current policy."""
+"""What terms may read of the current policy, divergences from teachers on its own ranks beside."""
 ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 """What alignment may ask of this trainer."""
 
 
 @dataclass(frozen=True)
-class RankSpec:
-    """What every rank is built from. Models are Hugging Face folders; `align` are the options of alignment.
+class PolicySpec:
+    """The policy that is trained: the Hugging Face folder that it begins with, what it maximises, and its optimizer."""
 
-    `critic` is (its optimizer, steps for each of the policy's); it begins as a copy of the policy.
+    folder: Path
+    objective: Objective
+    optimizer: OptimizerSpec
+
+
+@dataclass(frozen=True)
+class CriticSpec:
+    """The critic: the folder of the policy whose copy it begins as, its optimizer, and its steps for each of the
+    policy's."""
+
+    folder: Path
+    optimizer: OptimizerSpec
+    steps: int = 1
+
+
+@dataclass(frozen=True)
+class RankSpec:
+    """What every rank of one role is built from: the models that the role has, and how they are shared out.
+
+    `frozen` are {name: Hugging Face folder} of models that nobody trains, asked for under these names; `teachers` are
+    those of them whose whole distributions the policy's can be compared with. `align` are the options of alignment.
     """
 
     parallel: Parallel
-    policy: Path
     dtype: str
-    objective: Objective
     sampling: SamplingOptions
-    optimizer: OptimizerSpec
-    critic: tuple[OptimizerSpec, int] | None = None
-    reference: Path | None = None
-    teacher: Path | None = None
+    policy: PolicySpec | None = None
+    critic: CriticSpec | None = None
+    frozen: Mapping[str, Path] = field(default_factory=dict)
+    teachers: Teachers[str] | None = None
     align: Mapping[str, Any] = field(default_factory=dict)
+
+    def folders(self) -> tuple[Path, ...]:
+        """Where its models come from."""
+        learning = [model.folder for model in (self.policy, self.critic) if model is not None]
+        return tuple(dict.fromkeys([*learning, *self.frozen.values()]))
 
 
 @dataclass(frozen=True)
@@ -66,11 +92,14 @@ class Part:
 
 
 def refuse(spec: RankSpec) -> None:
-    """RecipeError RL402 for a model that the layout cannot divide, RL406 for what this trainer cannot do."""
-    require_fit(read_shape(spec.policy), spec.parallel, spec.policy)
+    """RecipeError RL402 for a model that the layout cannot divide, RL406 for what these ranks cannot do."""
+    for folder in spec.folders():
+        require_fit(read_shape(folder), spec.parallel, folder)
     needs = [f"alignment {name}" for name in sorted(set(spec.align) - ALIGNED)]
-    read = {v.name for e in spec.objective.expressions() for v in variables(e) if v.gradient}
-    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)]
+    read = {v.name for e in spec.policy.objective.expressions() for v in variables(e) if v.gradient} if (
+        spec.policy) else set()
+    needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)
+              if not (is_divergence(name) and spec.teachers is not None)]
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
@@ -88,7 +117,7 @@ class Rank:
         self.spec, self.number = spec, number
 
     def join(self, address: str) -> Place:
-        """Meets the other ranks at `address` ("host:port") and loads every model."""
+        """Meets the other ranks at `address` ("host:port") and loads every model of its role."""
         with megatron_cpu.devices():
             join(self.spec.parallel, self.number, address)
             self.place = place()
@@ -96,30 +125,32 @@ class Rank:
         return self.place
 
     def _build(self) -> None:
+        from .megatron_beside import Beside
         from .megatron_critic import CriticTrainer
         from .megatron_hold import hold
         from .megatron_policy import PolicyTrainer
 
         spec, dtype = self.spec, DTYPES[self.spec.dtype]
         self.math = TorchMath(torch.cuda.current_device())
-        wide = spec.align.get("head_dtype") == "float32"
-        policy, stepper = hold(spec.policy, dtype, spec.optimizer, wide=wide, replays="replay_routing" in spec.align)
-        self.policy = PolicyTrainer(policy, stepper, prepare_terms(spec.objective), spec.sampling, self.math)
-        self.frozen = {name: hold(folder, dtype, None, wide=wide)[0]
-                       for name, folder in (("ref", spec.reference), ("teacher", spec.teacher)) if folder is not None}
-        self.critic = None
+        wide, self.policy, self.critic = spec.align.get("head_dtype") == "float32", None, None
+        if spec.policy is not None:
+            held, stepper = hold(spec.policy.folder, dtype, spec.policy.optimizer, wide=wide,
+                                 replays="replay_routing" in spec.align)
+            self.policy = PolicyTrainer(held, stepper, prepare_terms(spec.policy.objective), spec.sampling, self.math)
+        self.frozen = {name: hold(folder, dtype, None, wide=wide)[0] for name, folder in spec.frozen.items()}
+        self.beside = Beside(self.frozen.get(REFERENCE), spec.teachers and Teachers(
+            tuple(self.frozen[name] for name in spec.teachers.models), spec.teachers.of))
         if spec.critic is not None:
-            held, own = hold(spec.policy, dtype, spec.critic[0], critic=True)
-            self.critic = CriticTrainer(held, own, spec.critic[1])
+            held, own = hold(spec.critic.folder, dtype, spec.critic.optimizer, critic=True)
+            self.critic = CriticTrainer(held, own, spec.critic.steps)
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str], cutting: Cutting) -> Part | None:
-        """Quantities of the policy, as `TrainEngine.logprobs`, of this shard's rows."""
+        """Quantities of a frozen model by its name, else of the policy, of this shard's rows."""
         from .megatron_policy import measure
 
-        held = self.frozen.get(policy, self.policy.held)
-        reference = self.frozen["ref"] if "kl_exact" in wants else None
+        held = self.frozen[policy] if policy in self.frozen else self.policy.held
         with megatron_cpu.devices():
-            return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, reference))
+            return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, self.beside))
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Part | None:
         """The critic's values of this shard's rows, as the column "values"."""
@@ -129,16 +160,16 @@ class Rank:
             return self._part(*values(self.critic.held, rows, cutting))
 
     def update(self, rows: Sequence[Trajectory], parcel: Parcel) -> Tally | None:
-        """One update, as `TrainEngine.update`; RunError RL601 on every rank before a step on any."""
+        """The role's share of one update, as `TrainEngine.update`; RunError RL601 on every rank before a step on any.
+        """
         from .megatron_critic import critic_step
         from .megatron_policy import policy_step
 
         job, tally = unpacked(parcel, rows, self.math), Tally()
         with megatron_cpu.devices():
-            if job.policy:
-                reference = self.frozen["ref"] if "kl_exact" in job.options.wants else None
-                tally.include(policy_step(self.policy, job, reference))
-            if job.critic:
+            if job.policy and self.policy is not None:
+                tally.include(policy_step(self.policy, job, self.beside))
+            if job.critic and self.critic is not None:
                 tally.include(critic_step(self.critic, job))
         return tally if self.place.speaks else None
 
@@ -184,8 +215,8 @@ class Rank:
 
     def trained(self) -> dict[str, Any]:
         """The steppers of the models that are trained, by name."""
-        critic = {} if self.critic is None else {"critic": self.critic.stepper}
-        return {"policy": self.policy.stepper, **critic}
+        trainers = {"policy": self.policy, "critic": self.critic}
+        return {name: each.stepper for name, each in trainers.items() if each is not None}
 
     def leave(self) -> None:
         """Parts from the other ranks."""

@@ -1,4 +1,4 @@
-"""The trainer's processes behind one front: a call goes to all ranks, and they live and die together."""
+"""The processes of one role behind one front: a call goes to all ranks, and they live and die together."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
@@ -15,6 +15,9 @@ from rldsl.runtime.usage import resident
 
 from . import guard
 from .deaths import dead, own_words, stalled
+
+if TYPE_CHECKING:
+    from .rank import RankSpec
 
 START_DEADLINE = 600.0
 """Seconds that ranks may take to come up and meet."""
@@ -52,23 +55,35 @@ class RankActor:
         return resident()
 
 
+class CriticRankActor(RankActor):
+    """One rank of a critic that has ranks of its own."""
+
+
+class FrozenRankActor(RankActor):
+    """One rank of a model that nobody trains."""
+
+
 class Ranks:
-    """All ranks of one trainer. `spawn` starts the process of a rank; where one dies, all are ended.
+    """All ranks of one role, called `name` in messages. `spawn` starts the process of a rank; where one dies, all are
+    ended.
 
     RunError RL605 names a rank that died, RL604 one that does not answer; what a rank raises itself is raised here.
     """
 
-    def __init__(self, count: int, spawn: Callable[[int], Any]):
-        self._count, self._spawn = count, spawn
+    def __init__(self, name: str, count: int, spawn: Callable[[int], Any]):
+        self.name, self._count, self._spawn = name, count, spawn
         self.actors: list[Any] = []
-        self.start()
 
-    def start(self) -> None:
-        """Starts every rank, and has them meet and load their models."""
+    def spawn(self) -> None:
+        """Starts the process of every rank anew."""
         self.end()
         self.actors = [self._spawn(number) for number in range(self._count)]
+
+    def meet(self) -> Callable[[], Any]:
+        """Has the ranks meet and load their models; what is given waits until they have."""
         address = self._answers([self.actors[0].address.remote()], "its address", START_DEADLINE)[0]
-        self._answers([a.call.remote("join", address) for a in self.actors], "it joins the others", START_DEADLINE)
+        joined = [a.call.remote("join", address) for a in self.actors]
+        return lambda: self._answers(joined, "it joins the others", START_DEADLINE)
 
     def share(self, value: Any) -> Any:
         """A value sent once for any number of calls."""
@@ -76,9 +91,14 @@ class Ranks:
 
         return ray.put(value)
 
+    def begin(self, method: str, *arguments: Any) -> Callable[[], list[Any]]:
+        """Has every rank call a method; what is given waits for their answers, in their order."""
+        asked = [a.call.remote(method, *arguments) for a in self.actors]
+        return lambda: self._answers(asked, method, DEADLINE)
+
     def call(self, method: str, *arguments: Any) -> list[Any]:
-        """What every rank answers to a method, in their order."""
-        return self._answers([a.call.remote(method, *arguments) for a in self.actors], method, DEADLINE)
+        """The answers of all ranks to a method."""
+        return self.begin(method, *arguments)()
 
     def end(self) -> None:
         """Ends every rank's process."""
@@ -99,14 +119,14 @@ class Ranks:
             if not come:
                 number = refs.index(waiting[0])
                 self.end()
-                raise stalled(f"trainer rank {number}", seconds, what)
+                raise stalled(f"{self.name} rank {number}", seconds, what)
             try:
                 ray.get(come[0])
             except RayActorError as error:
                 number = refs.index(come[0])
                 self.end()
-                raise RunError(dead(f"trainer rank {number}", error, f"the run waited for it ({what}); the other ranks "
-                                    "cannot go on without it and were ended")) from None
+                raise RunError(dead(f"{self.name} rank {number}", error, f"the run waited for it ({what}); the other "
+                                    "ranks cannot go on without it and were ended")) from None
             except RayTaskError as error:
                 own = own or self._raised(error, refs.index(come[0]))
         if own is not None:
@@ -121,16 +141,25 @@ class Ranks:
             return error.cause
         self.end()
         raise own_words(error) or RunError(Diagnostic(
-            "RL605", f"trainer rank {number} ended", why=str(error).strip().splitlines()[-1],
+            "RL605", f"{self.name} rank {number} ended", why=str(error).strip().splitlines()[-1],
             fix="`rldsl resume` goes on from the newest checkpoint")) from None
 
 
-def spawner(spec: Any, place: Callable[[int], Any], gpus: float) -> Callable[[int], Any]:
+def start(groups: Iterable[Ranks]) -> None:
+    """Starts the ranks of several roles at the same time, and waits until all can be asked."""
+    groups = list(groups)
+    for group in groups:
+        group.spawn()
+    for met in [group.meet() for group in groups]:
+        met()
+
+
+def spawner(spec: RankSpec, place: Callable[[int], Any], gpus: float) -> Callable[[int], Any]:
     """What starts the process of a rank where `place` says, with its share of a GPU."""
     import ray
 
     packed = pickle.dumps(spec)
-    kind = ray.remote(RankActor)
+    kind = ray.remote(RankActor if spec.policy else CriticRankActor if spec.critic else FrozenRankActor)
 
     def spawn(number: int) -> Any:
         return kind.options(

@@ -1,4 +1,4 @@
-"""Training over all ranks as one engine: rows go out once, columns come back in the rows' order."""
+"""Training over the ranks of all roles as one engine: rows go out once, columns come back in the rows' order."""
 
 from __future__ import annotations
 
@@ -12,26 +12,36 @@ import torch
 from torch import Tensor
 
 from rldsl.algebra.variables import LOGP
+from rldsl.backends.local.teachers import Teachers, weighted
 from rldsl.backends.torch_math import TorchMath
+from rldsl.compiler.roles import CRITIC, REFERENCE
 from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
 from .parcel import packed
+from .placement import TRAIN
+from .rank import Part
+from .ranks import Ranks, start
 from .weights import Weights, pack
+
+MODELS = {"ref": REFERENCE}
+"""Names of models where the runtime asks for log-probs under another one."""
 
 
 class Group(Protocol):
-    """All ranks: see `ranks.Ranks`."""
+    """All ranks of a role: see `ranks.Ranks`."""
+
+    actors: list[Any]
 
     def share(self, value: Any) -> Any:
         """A value sent once for any number of calls."""
 
-    def call(self, method: str, *arguments: Any) -> list[Any]:
-        """What every rank answers to a method, in their order."""
+    def begin(self, method: str, *arguments: Any) -> Callable[[], list[Any]]:
+        """Has every rank call a method; what is given waits for their answers, in their order."""
 
-    def start(self) -> None:
-        """Starts every rank anew."""
+    def end(self) -> None:
+        """Ends every rank's process."""
 
 
 def stored(dtype: str, tensors: Mapping[str, Tensor]) -> Weights:
@@ -43,33 +53,47 @@ def stored(dtype: str, tensors: Mapping[str, Tensor]) -> Weights:
 
 
 class ClusterTrainer:
-    """Implements `rldsl.runtime.protocols` TrainEngine over the ranks of a group.
+    """Implements `rldsl.runtime.protocols` TrainEngine over the ranks of all roles.
 
-    `load` has the engines that sample take over a version and says what they then hold; weights travel in `dtype`.
+    `group` trains the policy and holds every model that `apart`, {name of a model: its own ranks}, does not name.
+    `teachers` are names of models. `load` has the engines that sample take over a version and says what they then hold;
+    weights travel in `dtype`.
     """
 
-    def __init__(self, group: Group, load: Callable[[int, Weights], str], dtype: str):
-        self.group, self.version, self.dtype = group, 0, dtype
+    def __init__(self, group: Ranks, load: Callable[[int, Weights], str], dtype: str, *,
+                 apart: Mapping[str, Group] | None = None, teachers: Teachers | None = None):
+        self.group, self.version, self.dtype, self._apart = group, 0, dtype, dict(apart or {})
         self.math = TorchMath()
-        self._load = load
+        self._load, self._teachers = load, teachers
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, Tensor]:
         """See TrainEngine. Before an update, `old` is the current policy."""
+        if policy == "teacher":
+            return {name: self.math.column(self._taught(rows, cutting)) for name in wants}
         asked = {name: name if policy == "current" else LOGP.name for name in wants}
         quantities = tuple(dict.fromkeys(asked.values()))
-        found = self._columns(rows, quantities, "logprobs", policy, self.group.share(list(rows)), quantities, cutting)
+        found = self._columns(MODELS.get(policy, policy), rows, quantities, cutting)()
         return {name: found[quantity] for name, quantity in asked.items()}
+
+    def _taught(self, rows: Sequence[Trajectory], cutting: Cutting) -> Tensor:
+        """The teachers' log-prob of each action token; all of them are asked before one is waited for."""
+        asked = {name: self._columns(name, [rows[i] for i in mine], (LOGP.name,), cutting)
+                 for name, mine, _ in self._teachers.shares(rows)}
+        found = {name: wait()[LOGP.name] for name, wait in asked.items()}
+        return weighted(self._teachers, rows, lambda name, mine, tokens: found[name].float(), self.math.device)
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Tensor:
         """See TrainEngine."""
-        return self._columns(rows, ("values",), "values", self.group.share(list(rows)), cutting)["values"]
+        return self._over(CRITIC, rows, ("values",), lambda ranks, shared: ranks.begin(
+            "values", shared, cutting))()["values"]
 
     def update(self, job: UpdateJob) -> Tally:
-        """See TrainEngine."""
-        tally = Tally()
-        for part in self.group.call("update", self.group.share(list(job.rows)), self.group.share(packed(job))):
-            tally.include(part or Tally())
+        """See TrainEngine. Policy and critic step at the same time where each has its ranks."""
+        tally, rows, parcel = Tally(), self.group.share(list(job.rows)), self.group.share(packed(job))
+        for answers in [group.begin("update", rows, parcel) for group in self.learning()]:
+            for part in answers():
+                tally.include(part or Tally())
         return tally
 
     def publish(self) -> str:
@@ -92,34 +116,65 @@ class ClusterTrainer:
 
     def save(self, folder: Path) -> None:
         """See TrainEngine. Every rank writes its own files: the folder is one that all of them see."""
-        self.group.call("save", folder)
+        self._all_learning("save", folder)
 
     def load(self, folder: Path, version: int) -> None:
         """See TrainEngine. The engines that sample take over what was restored."""
-        self.group.call("load", folder)
+        self._all_learning("load", folder)
         self.deliver(version)
         self.version = version
 
     def save_whole(self, folder: Path) -> None:
         """Writes weights and optimizer states so that a trainer of another layout can go on from them."""
-        self.group.call("save_whole", folder)
+        self._all_learning("save_whole", folder)
 
     def load_whole(self, folder: Path, version: int) -> None:
         """Restores what `save_whole` wrote, in whichever layout."""
-        self.group.call("load_whole", folder)
+        self._all_learning("load_whole", folder)
         self.deliver(version)
         self.version = version
 
-    def restart(self, folder: Path, version: int) -> None:
-        """All ranks anew, from a checkpoint: after one of them has died."""
-        self.group.start()
-        self.load(folder, version)
+    def learning(self) -> list[Ranks]:
+        """The ranks of all models that are trained: they live and die together."""
+        return [self.group, *(ranks for name, ranks in self._apart.items() if name == CRITIC)]
 
-    def _columns(self, rows: Sequence[Trajectory], names: Sequence[str], *call: Any) -> dict[str, Tensor]:
-        """The named columns over all rows, from every shard's part of them."""
+    def actors(self) -> dict[str, list[Any]]:
+        """{role: the processes of its ranks}."""
+        return {TRAIN: self.group.actors, **{name: ranks.actors for name, ranks in self._apart.items()}}
+
+    def alive(self) -> bool:
+        """Whether all ranks that train are there."""
+        return all(group.actors for group in self.learning())
+
+    def start(self) -> None:
+        """All ranks that train anew, before a checkpoint is loaded: after one of them has died."""
+        start(self.learning())
+
+    def end(self) -> None:
+        """Ends the ranks of every role."""
+        for ranks in (self.group, *self._apart.values()):
+            ranks.end()
+
+    def _all_learning(self, method: str, folder: Path) -> None:
+        for answers in [group.begin(method, folder) for group in self.learning()]:
+            answers()
+
+    def _columns(self, model: str, rows: Sequence[Trajectory], names: Sequence[str],
+                 cutting: Cutting) -> Callable[[], dict[str, Tensor]]:
+        """Has a model compute the named quantities of all rows; what is given waits for the columns."""
+        return self._over(model, rows, names, lambda ranks, shared: ranks.begin(
+            "logprobs", model, shared, names, cutting))
+
+    def _over(self, model: str, rows: Sequence[Trajectory], names: Sequence[str],
+              ask: Callable[[Group, Any], Callable[[], list[Any]]]) -> Callable[[], dict[str, Tensor]]:
+        """The named columns over all rows, from every shard's part of them; `ask` asks the ranks that hold a model."""
         if not rows:
-            return {name: self.math.column([]) for name in names}
-        parts = [part for part in self.group.call(*call) if part is not None]
+            return lambda: {name: self.math.column([]) for name in names}
+        ranks = self._apart.get(model, self.group)
+        answers = ask(ranks, ranks.share(list(rows)))
+        return lambda: self._joined([part for part in answers() if part is not None], rows, names)
+
+    def _joined(self, parts: Sequence[Part], rows: Sequence[Trajectory], names: Sequence[str]) -> dict[str, Tensor]:
         order = [i for part in parts for i in part.positions]
         found = {}
         for name in names:

@@ -2,76 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rldsl.backends.local.launch import optimizer_spec
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.load_teachers import teaching
+from rldsl.backends.local.teachers import Teachers
 from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import CRITIC, INITIAL, REFERENCE, TEACHER, numbered
 from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.stages_data import sampling_options
 
+from .frozen_ranks import FrozenRanks
 from .megatron_layout import parallel
 from .model_folder import Source, Start, source
 from .placement import TRAIN, Reserved, Role
-from .rank import RankSpec, refuse
-from .ranks import Ranks, spawner
+from .rank import CriticSpec, PolicySpec, RankSpec, refuse
+from .ranks import Ranks, spawner, start
 from .trainer import ClusterTrainer
 from .weights import Weights
 
-REFERENCE, TEACHER = "reference", "teacher"
-"""The run's own folders for frozen models that are no folders, or are trained before the run."""
+TRAINER = "trainer"
+"""What messages call the ranks of the trained policy."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """The folders of the models beside the trained one, where a formula reads them."""
+    """The models beside the trained ones, where a formula reads them: {name: its folder}, and which of them teach."""
 
-    reference: Path | None
-    teacher: Path | None
+    folders: Mapping[str, Path]
+    teachers: Teachers[str] | None
 
 
-def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, warm: Start | None) -> Frozen:
+def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, data: Prompts,
+           warm: Start | None) -> Frozen:
     """The frozen models of a run in `folder` whose policy begins as `found`; `warm` trains a teacher before the run.
-    RecipeError RL321 or RL407 where one reads other tokens than the policy."""
-    settings, reference, teacher = recipe.settings.model, None, None
+
+    RecipeError RL321 or RL407 where one reads other tokens than the policy, RL407 where a row of the data names no
+    teacher. Teachers of one name are one model.
+    """
+    settings, folders, teachers = recipe.settings.model, {}, None
     if plan.graph.readers(REFERENCE_WEIGHTS):
-        reference = found if settings.reference == "initial" else _other(
+        reference = found if settings.reference == INITIAL else _other(
             plan, settings.reference, root, folder / REFERENCE, found, "RL407", "reference", None)
+        folders[REFERENCE] = reference.folder
     if plan.graph.readers(TEACHER_WEIGHTS):
-        teacher = _other(plan, settings.teachers[0], root, folder / TEACHER, found, "RL321", "teacher", warm)
-    return Frozen(reference and reference.folder, teacher and teacher.folder)
+        models = tuple(dict.fromkeys(settings.teachers))
+        named = dict(zip(models, numbered(TEACHER, len(models)), strict=True))
+        teachers = Teachers(tuple(named[spec] for spec in settings.teachers), teaching(settings, data))
+        folders |= {name: _other(plan, spec, root, folder / name, found, "RL321", "teacher", warm).folder
+                    for spec, name in named.items()}
+    return Frozen(folders, teachers)
 
 
-def rank_spec(plan: Plan, recipe: Recipe, found: Source, others: Frozen, wanted: tuple[Role, ...]) -> RankSpec:
-    """What every rank is built from. RecipeError RL401, RL406 for what they cannot do."""
-    settings = recipe.settings
-    ranks = next(role.count for role in wanted if role.name == TRAIN)
-    sample = plan.graph.of("sample")[0]
-    spec = RankSpec(
-        parallel(settings.cluster, ranks), found.folder, plan.resolved["dtype"], plan.objective,
-        sampling_options(sample), optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad),
-        _critic(plan, recipe), others.reference, others.teacher, sample.options.get("align", {}))
-    refuse(spec)
-    return spec
+def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
+               wanted: tuple[Role, ...]) -> dict[str, RankSpec]:
+    """{role: what its ranks are built from}; a model without ranks of its own is in the trainer's. RecipeError RL401,
+    RL402, RL406 for what they cannot do."""
+    settings, counts = recipe.settings, {role.name: role.count for role in wanted}
+    sample, critic = plan.graph.of("sample")[0], _critic(plan, recipe, found)
+
+    def built(role: str, **models: Any) -> RankSpec:
+        spec = RankSpec(parallel(settings.cluster, counts[role], role), plan.resolved["dtype"],
+                        sampling_options(sample), align=sample.options.get("align", {}), **models)
+        refuse(spec)
+        return spec
+
+    optimizer = optimizer_spec(settings.optim.optimizer, settings.optim.clip_grad)
+    policy, held = PolicySpec(found.folder, plan.objective, optimizer), {
+        name: folder for name, folder in others.folders.items() if name not in counts}
+    taught = others.teachers if others.teachers and held.keys() >= set(others.teachers.models) else None
+    specs = {TRAIN: built(TRAIN, policy=policy, critic=None if CRITIC in counts else critic, frozen=held,
+                          teachers=taught)}
+    if critic is not None and CRITIC in counts:
+        specs[CRITIC] = built(CRITIC, critic=critic)
+    return specs | {n: built(n, frozen={n: f}) for n, f in others.folders.items() if n in counts}
 
 
-def start_trainer(spec: RankSpec, reserved: Reserved, load: Callable[[int, Weights], str]) -> ClusterTrainer:
-    """Starts the ranks in their reserved places. `load` has the engines that sample take over a version."""
-    gpus = reserved.gpus(TRAIN)
-    ranks = Ranks(spec.parallel.ranks, spawner(spec, lambda number: reserved.strategy(TRAIN, number), gpus))
-    return ClusterTrainer(ranks, load, spec.dtype)
+def start_trainer(specs: Mapping[str, RankSpec], reserved: Reserved, load: Callable[[int, Weights], str],
+                  tell: Callable[[Diagnostic], None], teachers: Teachers[str] | None) -> ClusterTrainer:
+    """Starts the ranks of every role in their reserved places. `load` has the engines that sample take over a version,
+    `tell` hears of ranks that died and were started again."""
+    groups = {role: Ranks(TRAINER if role == TRAIN else role, spec.parallel.ranks,
+                          spawner(spec, partial(reserved.strategy, role), reserved.gpus(role)))
+              for role, spec in specs.items()}
+    start(groups.values())
+    apart = {role: FrozenRanks(ranks, tell) if specs[role].frozen else ranks
+             for role, ranks in groups.items() if role != TRAIN}
+    return ClusterTrainer(groups[TRAIN], load, specs[TRAIN].dtype, apart=apart, teachers=teachers)
 
 
-def _critic(plan: Plan, recipe: Recipe) -> tuple[OptimizerSpec, int] | None:
+def _critic(plan: Plan, recipe: Recipe, found: Source) -> CriticSpec | None:
     if not plan.graph.node("update").options["critic"]:
         return None
     settings = recipe.settings
     optimizer = settings.critic.optimizer or settings.optim.optimizer
-    return optimizer_spec(optimizer, settings.optim.clip_grad), settings.critic.updates_per_actor
+    return CriticSpec(found.folder, optimizer_spec(optimizer, settings.optim.clip_grad),
+                      settings.critic.updates_per_actor)
 
 
 def _other(plan: Plan, spec: str, root: Path, own: Path, policy: Source, code: str, role: str,

@@ -66,12 +66,12 @@ def _parts(hidden: Tensor, head: Tensor, other_hidden: Tensor, other_head: Tenso
             own, teacher = own.masked_fill(~kept, -torch.inf), teacher.masked_fill(~kept, -torch.inf)
     log_p, log_q = own.log_softmax(1), teacher.log_softmax(1)
     p, q = log_p.exp(), log_q.exp()
-    value, slope = _terms(log_p.masked_fill(~kept, 0.0), log_q.masked_fill(~kept, 0.0), p, q, spec.what)
+    value, slope = terms(log_p.masked_fill(~kept, 0.0), log_q.masked_fill(~kept, 0.0), p, q, spec.what)
     return _Parts(value.masked_fill_(~kept, 0.0), slope.masked_fill_(~kept, 0.0), p)
 
 
-def _terms(log_p: Tensor, log_q: Tensor, p: Tensor, q: Tensor, what: Divergence) -> tuple[Tensor, Tensor]:
-    """(f, p · ∂f/∂p) of each token."""
+def terms(log_p: Tensor, log_q: Tensor, p: Tensor, q: Tensor, what: Divergence) -> tuple[Tensor, Tensor]:
+    """(f, p · ∂f/∂p) of each token of the vocabulary, whose sum over them f is the divergence."""
     if what.kind == REVERSE_KL:
         gap = log_p - log_q
         return p * gap, p * (gap + 1)

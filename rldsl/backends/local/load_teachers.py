@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rldsl.compiler.graph import TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.settings import Model as Settings
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.run import Observe
@@ -29,7 +30,7 @@ def load_teachers(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: M
     if not plan.graph.readers(TEACHER_WEIGHTS):
         return None
     settings = recipe.settings.model
-    of = None if settings.teaching in (None, "mean") else _assigned(settings.teachers, settings.teaching, data)
+    of = teaching(settings, data)
     loaded: dict[str, Policy] = {}
     for spec in settings.teachers:
         if spec not in loaded:
@@ -53,8 +54,12 @@ def _load(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, sp
     return teacher.requires_grad_(False)
 
 
-def _assigned(teachers: Sequence[str], column: str, data: Prompts) -> Callable[[int], int]:
-    """For each row of the data the position of the teacher that its column names."""
+def teaching(settings: Settings, data: Prompts) -> Callable[[int], int] | None:
+    """For each row of the data the position of the teacher that its column names; None where all of them score it.
+    RecipeError RL407 where a row names none of them."""
+    if settings.teaching in (None, "mean"):
+        return None
+    column, teachers = settings.teaching, settings.teachers
     found = [data.problem(row).metadata.get(column) for row in range(len(data))]
     wrong = [f"row {row + 1}: {name!r:.40}" for row, name in enumerate(found) if name not in teachers]
     if wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,15 +17,17 @@ from .layout import Layout
 from .logprob import rows_of
 from .model import Policy, Weights
 
+Model = TypeVar("Model")
+
 
 @dataclass(frozen=True)
-class Teachers:
+class Teachers(Generic[Model]):
     """`of` says which of `models` scores the responses to a row of the data; None: all of them, averaged."""
 
-    models: tuple[Policy, ...]
+    models: tuple[Model, ...]
     of: Callable[[int], int] | None = None
 
-    def shares(self, rows: Sequence[Trajectory]) -> Iterator[tuple[Policy, list[int], float]]:
+    def shares(self, rows: Sequence[Trajectory]) -> Iterator[tuple[Model, list[int], float]]:
         """Each teacher with the positions of the rows that it scores and the weight of what it says; together the
         weights of a row are 1."""
         if self.of is None:
@@ -36,8 +39,8 @@ class Teachers:
                 yield model, [i for i, k in enumerate(whose) if k == index], 1.0
 
 
-def weighted(teachers: Teachers, rows: Sequence[Trajectory],
-             measure: Callable[[Policy, list[Trajectory], Tensor], Tensor], device: torch.device) -> Tensor:
+def weighted(teachers: Teachers[Model], rows: Sequence[Trajectory],
+             measure: Callable[[Model, list[Trajectory], Tensor], Tensor], device: torch.device) -> Tensor:
     """Σ_k weight_k · measure_k over all action tokens of `rows`; `measure` gets a teacher, the rows that it scores and
     the flat positions of their tokens."""
     starts = torch.tensor([0, *(len(r.tokens) for r in rows)]).cumsum(0).tolist()
@@ -48,9 +51,9 @@ def weighted(teachers: Teachers, rows: Sequence[Trajectory],
     return total
 
 
-def divergences(teachers: Teachers, names: Sequence[str], rows: Sequence[Trajectory], hidden: Tensor, weights: Weights,
-                layout: Layout, options: SamplingOptions, states: Callable[[Policy, list[Trajectory]], Tensor]
-                ) -> dict[str, Tensor]:
+def divergences(teachers: Teachers[Policy], names: Sequence[str], rows: Sequence[Trajectory], hidden: Tensor,
+                weights: Weights, layout: Layout, options: SamplingOptions,
+                states: Callable[[Policy, list[Trajectory]], Tensor]) -> dict[str, Tensor]:
     """{name: the divergence from the teachers at each action token, float32}.
 
     `hidden` [N, D] are the policy's states at the action tokens of `rows`; `states` gives a teacher's on some rows.

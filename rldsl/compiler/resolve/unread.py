@@ -42,8 +42,8 @@ class Reader:
 def readers(recipe: Recipe) -> Iterator[Reader]:
     """The settings that not every recipe reads."""
     s = recipe.settings
-    yield Reader("critic.", lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
-                 "an advantage that learns a value function")
+    yield from _of_roles(recipe)
+    yield from _scoring(recipe)
     yield Reader("evaluate.tasks", lambda: any(isinstance(n.choice, Source) for n in feedback_nodes(recipe.feedback)),
                  ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
@@ -58,20 +58,28 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
     for name in ("schedule", "warmup_steps", "clip_grad", "updates_per_batch", "epochs"):
         yield Reader(f"optim.{name}", lambda: _trained(recipe), ("optim.optimizer",), "a policy or a critic to train")
     yield Reader("data.prompt", lambda: s.data.template is None, ("data.template",), "data without a template")
-    yield Reader("model.reference", lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
-                 ("gate", "feedback", "advantage"), "a KL to the reference policy")
     for detector in s.health.detectors:
         lacks = next((words for m in detector.reads if (words := lacking(recipe, m))), None)
         yield Reader(f"health.{detector.name}", lambda lacks=lacks: lacks is None, DECIDING, lacks or "")
-    for name in ("teachers", "teacher_warm_start"):
-        yield Reader(f"model.{name}", lambda: _teacher(recipe) and bool(s.model.teachers),
-                     ("gate", "feedback", "advantage", "sampling"),
-                     "a term that reads a teacher in `teachers`, or responses that it begins")
-    yield from _scoring(recipe)
     yield Reader("optim.lora_alpha", lambda: s.optim.lora_rank is not None, ("optim.lora_rank",),
                  "a rank: optim.lora_rank")
     yield Reader("data.pretrain", lambda: _reads(recipe, PRETRAIN), ("gate",), "a term that reads pretraining texts")
     yield Reader("data.pretrain_texts", lambda: s.data.pretrain is not None, ("data.pretrain",), "texts: data.pretrain")
+
+
+def _of_roles(recipe: Recipe) -> Iterator[Reader]:
+    """The settings of the models beside the policy, and of the ranks that these have to themselves."""
+    s = recipe.settings
+    for settings in ("critic.", "cluster.critic"):
+        yield Reader(settings, lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
+                     "an advantage that learns a value function")
+    for path in ("model.reference", "cluster.reference"):
+        yield Reader(path, lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
+                     ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for path in ("model.teachers", "model.teacher_warm_start", "cluster.teacher"):
+        yield Reader(path, lambda: _teacher(recipe) and bool(s.model.teachers),
+                     ("gate", "feedback", "advantage", "sampling"),
+                     "a term that reads a teacher in `teachers`, or responses that it begins")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 

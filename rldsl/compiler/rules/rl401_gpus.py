@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, Span
 
 from ..clash import Place, clash
 from ..facts import devices, plural, said
 from ..recipe import Recipe
+from ..roles import apart, pooled
 
 CODE = "RL401"
-LAYOUTS = (("rollout", ("rollout_tensor",)), ("train", ("tensor", "pipeline", "context")),
-           ("train", ("pipeline", "expert")))
-"""(role, the settings of `cluster` whose product must divide the role's devices)."""
+TRAINED = (("tensor", "pipeline", "context"), ("pipeline", "expert"))
+"""The settings of `cluster` whose products must divide the ranks of a model that is laid out as the trainer's."""
 LARGEST_LAYOUT = 1024
 """Larger layouts are not offered."""
 
@@ -27,19 +27,22 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
     Unknown numbers refuse nothing.
     """
-    total, pools = devices(recipe), recipe.placement.choice.pools()
+    total, pools, rest = devices(recipe), recipe.placement.choice.pools(), pooled(recipe)
     if recipe.settings.cluster.where == "local":
         return
-    if total is not None and sum(pools.values()) > total:
-        yield _too_many(recipe, pools, total)
+    own = {role.role: role for role in apart(recipe)}
+    asked = {**pools, **{name: role.devices for name, role in own.items()}}
+    if total is not None and sum(asked.values()) + (0 if pools else 1) > total:
+        yield _too_many(recipe, asked, total)
         return
-    refused = set()
-    for role, settings in LAYOUTS:
-        have = pools.get(role, total)
-        need = _product(recipe, settings)
-        if have is not None and have % need and role not in refused:
-            refused.add(role)
-            yield _misfit(recipe, role, have, settings, need)
+    have = {"rollout": pools.get("rollout", rest), "train": pools.get("train", rest)}
+    have |= {name: role.ranks for name, role in own.items()}
+    for role, devices_of in have.items():
+        for settings in (("rollout_tensor",),) if role == "rollout" else TRAINED:
+            need = _product(recipe, settings)
+            if devices_of is not None and devices_of % need:
+                yield _misfit(recipe, role, devices_of, settings, need)
+                break
 
 
 def _product(recipe: Recipe, settings: tuple[str, ...]) -> int:
@@ -55,26 +58,35 @@ def _size(recipe: Recipe) -> list[Place]:
     return [(recipe.where("cluster.nodes"), plural(cluster.nodes, "node")), *(each if cluster.gpus_per_node else [])]
 
 
-def _too_many(recipe: Recipe, pools: dict[str, int], total: int) -> Diagnostic:
-    asked = sum(pools.values())
-    lower = f"Lower the roles to {total} in all, or write" if total >= len(pools) else "Write"
+def _where(recipe: Recipe, role: str) -> Span:
+    """Where the devices of a role are written."""
+    return recipe.placement.where(role) if role in recipe.placement.choice.pools() else recipe.where(f"cluster.{role}")
+
+
+def _too_many(recipe: Recipe, roles: dict[str, int], total: int) -> Diagnostic:
+    pools, asked = recipe.placement.choice.pools(), sum(roles.values())
+    who = said(recipe.placement) if set(roles) == set(pools) else f"`{recipe.name}`"
+    least = asked if pools else asked + 1
+    more = "" if pools else f", {said(recipe.placement)} at least 1 more"
+    lower = f"Lower the roles to {total - least + asked} in all, or write" if total >= len(roles) + least - asked else (
+        "Write")
     return clash(
-        CODE, recipe, f"{said(recipe.placement)} asks for "
-        f"{' + '.join(f'{n} ({role})' for role, n in pools.items())} = {plural(asked, 'GPU')}, and the "
+        CODE, recipe, f"{who} asks for "
+        f"{' + '.join(f'{n} ({role})' for role, n in roles.items())} = {plural(asked, 'GPU')}{more}, and the "
         f"cluster has {total}.",
-        *((recipe.placement.where(role), f"the {role} role") for role in pools), *_size(recipe),
+        *((_where(recipe, role), f"the {role} role") for role in roles), *_size(recipe),
         why="Every role needs devices of its own, all at the same time.",
         fix=f"{lower} gpus_per_node: "
-            f"{-(-asked // recipe.settings.cluster.nodes)}.")
+            f"{-(-least // recipe.settings.cluster.nodes)}.")
 
 
 def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], need: int) -> Diagnostic:
-    cluster, own = recipe.settings.cluster, role in recipe.placement.choice.pools()
+    cluster, shared = recipe.settings.cluster, role in ("rollout", "train") and not recipe.placement.choice.pools()
     layout = " × ".join(f"{name} {getattr(cluster, name)}" for name in settings)
     product = f"{layout} = {need}" if len(settings) > 1 else layout
-    pool = "its own pool, not the whole cluster" if own else "shared with the other role"
+    pool = "shared with the other role" if shared else "its own pool, not the whole cluster"
     written = [name for name in settings if getattr(cluster, name) > 1]
-    where = [(recipe.placement.where(role), f"the {role} role's devices")] if own else _size(recipe)
+    where = _size(recipe) if shared else [(_where(recipe, role), f"the {role} role's devices")]
     return clash(
         CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes "
         f"{product}.",

@@ -17,6 +17,8 @@ from ..memory import amount
 from ..recipe import Recipe
 
 CODE = "RL403"
+SETTINGS = {"rollout": ("cluster.rollout_tensor",), "train": ("cluster.nodes", "cluster.gpus_per_node")}
+"""What says how many devices share a role's model; another role is a setting of its own."""
 FULL = 0.95
 """From this share of a device on, the least that a phase needs leaves no room for what is not counted."""
 
@@ -28,7 +30,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     largest = max(found, key=lambda p: p.total)
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
-    settings = ("cluster.rollout_tensor",) if largest.role == "rollout" else ("cluster.nodes", "cluster.gpus_per_node")
+    settings = SETTINGS.get(largest.role, (f"cluster.{largest.role}",))
     written = [s for s in settings if any(step.span for step in recipe.origins.get(s, ()))]
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
@@ -47,4 +49,6 @@ def _row(phase: Phase, size: int) -> str:
 def _fix(phase: Phase) -> str:
     if phase.role == "rollout":
         return "Write a larger rollout_tensor, a shorter max_tokens, or a smaller model."
+    if phase.role != "train":
+        return f"Write a larger {phase.role} in the cluster block, or use a smaller model."
     return "Use more devices (nodes, gpus_per_node), an optimizer with fewer states, or a smaller model."

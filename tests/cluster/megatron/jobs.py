@@ -116,7 +116,7 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
                 seen["made"].add(out.shape[-1])
             return out
 
-    product = megatron_logprob._product
+    product = megatron_logprob.product
 
     def watched_product(*arguments):
         out = product(*arguments)
@@ -129,7 +129,7 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
 
     update = job(objective(regularisers=()), list(rows))
     with mock.patch.object(megatron_logprob, "CHUNK_LOGITS", chunk), \
-            mock.patch.object(megatron_logprob, "_product", watched_product), \
+            mock.patch.object(megatron_logprob, "product", watched_product), \
             mock.patch.object(megatron_logprob, "dist", SimpleNamespace(all_reduce=watched_reduce,
                                                                         ReduceOp=dist.ReduceOp)), Watch():
         rank.update(rows, packed(update))

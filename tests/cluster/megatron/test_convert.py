@@ -8,12 +8,11 @@ from safetensors.torch import load_file
 
 from rldsl.backends.cluster.convert import cut, joined, merged, padded_vocabulary, separated
 from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.rank import RankSpec
 from rldsl.backends.local.toy import toy_architecture
 from rldsl.diagnostics import RecipeError
 
 from . import jobs
-from .updates import SAMPLING, SGD, objective
+from .updates import SAMPLING, SGD, objective, spec_of
 
 LAYOUTS = [Parallel(), Parallel(tensor=2), Parallel(pipeline=2), Parallel(data=2)]
 EXPERT_LAYOUTS = [Parallel(), Parallel(expert=2, data=2), Parallel(pipeline=2), Parallel(tensor=2),
@@ -25,7 +24,7 @@ def named(p: Parallel) -> str:
 
 
 def returned(processes, folder, parallel: Parallel, dtype: str = "float32") -> dict[str, torch.Tensor]:
-    spec = RankSpec(parallel, folder, dtype, objective(), SAMPLING, SGD)
+    spec = spec_of(parallel, folder, dtype, objective(), SAMPLING, SGD)
     answers = processes.run(parallel.ranks, jobs.using, spec, jobs.round_trip)
     assert all(answer is None for answer in answers[1:])
     return answers[0]
@@ -55,7 +54,7 @@ def test_logits_are_those_of_transformers(processes, folders, moe, model) -> Non
     folder = moe if model == "moe" else folders[model]
     ids = torch.randint(0, 97, (3, 24), generator=torch.Generator().manual_seed(5))
     theirs = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)(ids).logits.detach()
-    spec = RankSpec(Parallel(), folder, "float32", objective(), SAMPLING, SGD)
+    spec = spec_of(Parallel(), folder, "float32", objective(), SAMPLING, SGD)
     ours = processes.run(1, jobs.using, spec, jobs.logits, ids)[0]
     assert float((ours - theirs).abs().max() / theirs.abs().max()) < 1e-5
 

@@ -20,7 +20,7 @@ from rldsl.runtime.trajectory import Trajectory
 
 from . import jobs
 from .test_convert import EXPERT_LAYOUTS, named
-from .updates import ONE_PIECE, SAMPLING, SGD, job, made_rows, objective
+from .updates import ONE_PIECE, SAMPLING, SGD, job, made_rows, objective, spec_of
 
 PIECES = Cutting(24, True, True)
 
@@ -77,7 +77,7 @@ def flat(tensors: dict) -> torch.Tensor:
 def test_the_gradient_is_that_of_transformers(processes, moe, model, parallel) -> None:
     made, rows = objective(), made_rows()
     update = job(made, rows, cutting=PIECES)
-    spec = RankSpec(parallel, moe, "float32", made, SAMPLING, SGD)
+    spec = spec_of(parallel, moe, "float32", made, SAMPLING, SGD)
     start = processes.run(1, jobs.using, dataclasses.replace(spec, parallel=Parallel()), jobs.round_trip)[0]
     answers = processes.run(parallel.ranks, jobs.using, spec, jobs.trained, rows, [packed(update)])
     ours, theirs = flat(answers[0][0]) - flat(start), flat(gradient(model, made, update))
@@ -106,7 +106,7 @@ def measured(processes, spec: RankSpec, rows: list[Trajectory]) -> torch.Tensor:
 def test_experts_are_chosen_as_the_rollout_chose_them(processes, moe, model, parallel) -> None:
     """C-058: replayed experts are the recorded ones, also where two ranks share out rows or experts."""
     rows = [r for r in made_rows() if r.tokens]
-    spec = RankSpec(parallel, moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
+    spec = spec_of(parallel, moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
     theirs = torch.cat([logps(model, row) for row in rows]).detach()
     own = [dataclasses.replace(row, routes=routes(model, row)) for row in rows]
     other = [dataclasses.replace(row, routes=[[((a + 1) % 4, (b + 1) % 4) for a, b in layers] for layers in row.routes])
@@ -119,7 +119,7 @@ def test_the_router_learns_while_experts_are_replayed(processes, moe, model) -> 
     made = objective()
     rows = [dataclasses.replace(r, routes=routes(model, r)) for r in made_rows() if r.tokens]
     update = job(made, rows, cutting=ONE_PIECE)
-    spec = RankSpec(Parallel(), moe, "float32", made, SAMPLING, SGD, align={"replay_routing": True})
+    spec = spec_of(Parallel(), moe, "float32", made, SAMPLING, SGD, align={"replay_routing": True})
     start = processes.run(1, jobs.using, spec, jobs.round_trip)[0]
     after = processes.run(1, jobs.using, spec, jobs.trained, rows, [packed(update)])[0][0]
     ours, theirs = flat(after) - flat(start), flat(gradient(model, made, update))
@@ -131,6 +131,6 @@ def test_the_router_learns_while_experts_are_replayed(processes, moe, model) -> 
 def test_routes_that_do_not_cover_a_row_are_refused(processes, moe, model) -> None:
     """C-058: a list of experts that is one token short is fatal."""
     rows = [dataclasses.replace(r, routes=routes(model, r)[:-1]) for r in made_rows() if r.tokens]
-    spec = RankSpec(Parallel(), moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
+    spec = spec_of(Parallel(), moe, "float32", objective(), SAMPLING, SGD, align={"replay_routing": True})
     with pytest.raises(RunError, match=r"RL617 response 0\.0 came with experts for \d+ of its \d+ computed tokens"):
         measured(processes, spec, rows)

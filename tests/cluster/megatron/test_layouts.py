@@ -7,13 +7,12 @@ import torch
 
 from rldsl.backends.cluster.megatron_layout import Parallel
 from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import RankSpec
 from rldsl.backends.local.hf_weights import exported
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally
 
 from . import jobs
-from .updates import ADAMW, CLIP, SAMPLING, SEQUENCE, SGD, WHOLE, embedded, job, made_rows, objective
+from .updates import ADAMW, CLIP, SAMPLING, SEQUENCE, SGD, WHOLE, embedded, job, made_rows, objective, spec_of
 
 LAYOUTS = [Parallel(), Parallel(tensor=2), Parallel(pipeline=2), Parallel(data=2)]
 
@@ -31,7 +30,7 @@ def compare(processes, parallel: Parallel, folder, made, updates, rows, optimize
     engine = embedded(folder, made, optimizer, **roles)
     start = flat(exported(engine.policy))
     theirs = [engine.update(j) for j in updates]
-    spec = RankSpec(parallel, folder, "float32", made, SAMPLING, optimizer, **roles)
+    spec = spec_of(parallel, folder, "float32", made, SAMPLING, optimizer, **roles)
     answers = processes.run(parallel.ranks, jobs.using, spec, jobs.trained, rows, [packed(j) for j in updates])
     ours = [Tally() for _ in updates]
     for _, tallies in answers:

@@ -11,7 +11,6 @@ import torch
 from rldsl.algebra.divergence import Divergence
 from rldsl.backends.cluster import megatron_logprob
 from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.rank import RankSpec
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.logprob import token_statistics as embedded_statistics
 from rldsl.compiler.objective import Named
@@ -21,7 +20,7 @@ from rldsl.runtime.trajectory import SamplingOptions
 
 from . import jobs
 from .test_experts import column
-from .updates import SAMPLING, SGD, load, made_rows, objective
+from .updates import SAMPLING, SGD, load, made_rows, objective, spec_of
 
 OPTIONS = SamplingOptions(0.7, 8)
 ALONE = megatron_logprob.Vocabulary(None, 1, 0, 50, 50)
@@ -96,7 +95,7 @@ def test_two_ranks_give_the_statistics_of_one(processes, folders, kept) -> None:
         rows = [dataclasses.replace(r, candidates=tuple(
             (t, *torch.randint(0, 97, (5,), generator=generator).tolist()) for t in r.tokens)) for r in rows]
     wants = ("logp_current", "entropy", "kl_exact", "squares")
-    spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", objective(), SAMPLING, SGD,
+    spec = spec_of(Parallel(tensor=2), folders["llama"], "float32", objective(), SAMPLING, SGD,
                     reference=folders["near"], align={"replay_candidates": True} if kept else {})
     answers = processes.run(2, jobs.using, spec, jobs.measured, "current", rows, wants, Cutting(24, True, True))
     theirs = forward(load(folders["llama"]), rows, frozenset(wants), SAMPLING, grad=False,
@@ -110,7 +109,7 @@ def test_logits_are_neither_gathered_nor_kept(processes, folders, parallel) -> N
     """A forward and backward of 200 tokens: 16 rows of a rank's logits exist at a time, no message of the statistics
     is larger than the states, and nothing that is made has the vocabulary of all ranks as a dimension."""
     rows = [dataclasses.replace(r, tokens=(3,) * 100, logps=(0.0,) * 100, versions=(0,) * 100) for r in made_rows(2)]
-    spec = RankSpec(parallel, folders["llama"], "float32", objective(regularisers=()), SAMPLING, SGD)
+    spec = spec_of(parallel, folders["llama"], "float32", objective(regularisers=()), SAMPLING, SGD)
     for seen in processes.run(2, jobs.using, spec, jobs.watched, rows, 16):
         own = 49 if parallel.tensor == 2 else 97
         assert seen["logits"] == ([16 * own] if seen["last"] else [])
@@ -123,7 +122,7 @@ def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
     from rldsl.backends.cluster.rank import refuse
 
     sampling = SamplingOptions(1.0, 8, top_p=0.9)
-    spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", objective(), sampling, SGD)
+    spec = spec_of(Parallel(tensor=2), folders["llama"], "float32", objective(), sampling, SGD)
     with pytest.raises(RecipeError, match=r"RL406 .* top_p or top_k with tensor: 2"):
         refuse(spec)
     refuse(dataclasses.replace(spec, align={"replay_candidates": True}))
@@ -132,4 +131,4 @@ def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
         refuse(dataclasses.replace(spec, sampling=SAMPLING, align={"weights": "fp8"}))
     compared = objective(regularisers=(Named("distance", -1.0 * Divergence("reverse_kl").variable),))
     with pytest.raises(RecipeError, match=r"RL406 .* the quantity divergence/reverse_kl"):
-        refuse(dataclasses.replace(spec, sampling=SAMPLING, objective=compared))
+        refuse(spec_of(Parallel(tensor=2), folders["llama"], "float32", compared, SAMPLING, SGD))

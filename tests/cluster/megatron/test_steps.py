@@ -11,7 +11,7 @@ from rldsl.algebra import expr as a
 from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT, SQUARES
 from rldsl.backends.cluster.megatron_layout import Parallel, parallel
 from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import RankSpec, refuse
+from rldsl.backends.cluster.rank import refuse
 from rldsl.backends.local.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster
@@ -22,7 +22,7 @@ from rldsl.runtime.protocols import Cutting
 from . import jobs
 from .test_experts import column
 from .test_layouts import compare, named
-from .updates import ADAMW, CLIP, SAMPLING, SGD, WHOLE, embedded, job, made_rows, objective
+from .updates import ADAMW, CLIP, SAMPLING, SGD, WHOLE, embedded, job, made_rows, objective, spec_of
 
 PIECES = Cutting(24, True, True)
 TWO = [Parallel(tensor=2), Parallel(pipeline=2), Parallel(data=2)]
@@ -86,7 +86,7 @@ def test_the_critic_is_that_of_the_embedded_backend(processes, folders, layout) 
     updates = [job(made, rows, seed=s, cutting=PIECES, critic=True, policy=s != 0, value_clip=0.2) for s in range(3)]
     engine = embedded(folders["llama"], made, ADAMW, critic=(ADAMW, 2))
     theirs = [engine.update(u) for u in updates]
-    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, ADAMW, critic=(ADAMW, 2))
+    spec = spec_of(layout, folders["llama"], "float32", made, SAMPLING, ADAMW, critic=(ADAMW, 2))
     answers = processes.run(2, jobs.using, spec, jobs.valued, rows, [packed(u) for u in updates], PIECES)
     found = column([values for *_, values in answers], rows, "values")
     assert float((found - engine.values(rows, PIECES)).abs().max()) < 1e-4
@@ -106,7 +106,7 @@ def test_numbers_that_are_not_finite_stop_every_rank_before_its_step(processes, 
     bad[-1] = float("nan")
     update = dataclasses.replace(update, batch=update.batch.with_columns(
         advantage=dataclasses.replace(update.batch.columns["advantage"], data=bad)))
-    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, SGD)
+    spec = spec_of(layout, folders["llama"], "float32", made, SAMPLING, SGD)
     for said, same, goes_on in processes.run(layout.ranks, jobs.using, spec, jobs.refused, rows, packed(update)):
         assert "RL601" in said and "not finite" in said and same and goes_on
 
@@ -117,7 +117,7 @@ def test_a_checkpoint_goes_on_bit_for_bit(processes, folders, tmp_path, layout, 
     """C-036: N + M steps are N, a resume, M. C-078: a torn or missing piece is named."""
     made, rows = objective(target=ADVANTAGE), made_rows()
     parcels = [packed(job(made, rows, seed=s, critic=True)) for s in range(4)]
-    spec = RankSpec(layout, folders["llama"], dtype, made, SAMPLING, ADAMW, critic=(ADAMW, 1))
+    spec = spec_of(layout, folders["llama"], dtype, made, SAMPLING, ADAMW, critic=(ADAMW, 1))
     straight = processes.run(2, jobs.using, spec, jobs.saved, tmp_path, rows, parcels)[0]
     again = processes.run(2, jobs.using, spec, jobs.resumed, tmp_path, rows, parcels)[0]
     assert len(list(tmp_path.iterdir())) == 4
@@ -139,7 +139,7 @@ def test_moments_can_be_forgotten(processes, folders, layout) -> None:
     engine.update(first)
     engine.forget()
     engine.update(second)
-    spec = RankSpec(layout, folders["llama"], "float32", made, SAMPLING, steady)
+    spec = spec_of(layout, folders["llama"], "float32", made, SAMPLING, steady)
     found = processes.run(2, jobs.using, spec, jobs.begun_anew, rows, packed(first), packed(second))[0]
     theirs = exported(engine.policy)
     assert max(float((found[name] - theirs[name]).abs().max()) for name in theirs) < 1e-5
@@ -148,7 +148,7 @@ def test_moments_can_be_forgotten(processes, folders, layout) -> None:
 def test_another_layout_goes_on_from_the_whole_form(processes, folders, tmp_path) -> None:
     made, rows = objective(), made_rows()
     parcels = [packed(job(made, rows, seed=s)) for s in range(4)]
-    spec = RankSpec(Parallel(tensor=2), folders["llama"], "float32", made, SAMPLING, ADAMW)
+    spec = spec_of(Parallel(tensor=2), folders["llama"], "float32", made, SAMPLING, ADAMW)
     straight = processes.run(2, jobs.using, spec, jobs.saved_whole, tmp_path, rows, parcels)[0]
     for layout in (Parallel(), Parallel(pipeline=2), Parallel(data=2)):
         other = dataclasses.replace(spec, parallel=layout)
@@ -162,7 +162,7 @@ def test_the_cluster_block_makes_the_layout() -> None:
     assert parallel(Cluster(None, tensor=2, pipeline=2, expert=2), 8) == Parallel(2, 2, 2, 2)
     with pytest.raises(RecipeError, match=r"RL406 .* context: 2"):
         parallel(Cluster(None, context=2), 4)
-    with pytest.raises(RecipeError, match=r"RL401 3 training ranks"):
+    with pytest.raises(RecipeError, match=r"RL401 3 ranks of the train role"):
         parallel(Cluster(None, tensor=2), 3)
     with pytest.raises(RecipeError, match="RL401"):
         parallel(Cluster(None, pipeline=2, expert=4), 4)
@@ -173,11 +173,11 @@ def test_the_cluster_block_makes_the_layout() -> None:
     (Parallel(data=2, expert=2), "0 experts, which expert 2")])
 def test_a_model_that_the_layout_does_not_divide_is_refused(folders, layout, said) -> None:
     with pytest.raises(RecipeError, match=f"RL402 .* has {said} does not divide"):
-        refuse(RankSpec(layout, folders["llama"], "float32", objective(), SAMPLING, SGD))
+        refuse(spec_of(layout, folders["llama"], "float32", objective(), SAMPLING, SGD))
 
 
 def test_an_optimizer_that_megatron_has_not_is_refused(processes, folders) -> None:
-    spec = RankSpec(Parallel(), folders["llama"], "float32", objective(), SAMPLING,
+    spec = spec_of(Parallel(), folders["llama"], "float32", objective(), SAMPLING,
                     dataclasses.replace(SGD, target="torch.optim:Adagrad"))
     with pytest.raises(RecipeError, match=r"RL406 .* torch\.optim:Adagrad"):
         processes.run(1, jobs.using, spec, jobs.round_trip)

@@ -9,14 +9,18 @@ import torch
 from rldsl.algebra import expr as a
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.variables import ADVANTAGE, LENGTH, LOGP, LOGP_OLD
+from rldsl.backends.cluster.megatron_layout import Parallel
+from rldsl.backends.cluster.rank import CriticSpec, PolicySpec, RankSpec
 from rldsl.backends.local.architecture import from_config
 from rldsl.backends.local.engine import LocalEngine
 from rldsl.backends.local.hf_folder import read_config
 from rldsl.backends.local.hf_weights import adopt
 from rldsl.backends.local.model import Policy
+from rldsl.backends.local.teachers import Teachers
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Named, Objective
+from rldsl.compiler.roles import REFERENCE
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.protocols import Cutting, UpdateJob, UpdateOptions
 from rldsl.runtime.settle import weigh
@@ -75,10 +79,20 @@ def job(made: Objective, rows: list[Trajectory], *, wants: tuple[str, ...] = ("l
 
 
 def embedded(folder: Path, made: Objective, optimizer: OptimizerSpec, *,
-             critic: tuple[OptimizerSpec, int] | None = None, reference: Path | None = None) -> LocalEngine:
+             critic: tuple[OptimizerSpec, int] | None = None, reference: Path | None = None,
+             teachers: Teachers | None = None) -> LocalEngine:
     """The embedded backend with the weights of a folder."""
     return LocalEngine(load(folder), made, SAMPLING, optimizer, seed=0, critic=critic,
-                       reference=(lambda: load(reference)) if reference else None)
+                       reference=(lambda: load(reference)) if reference else None, teachers=teachers)
+
+
+def spec_of(layout: Parallel, folder: Path, dtype: str, made: Objective, sampling: SamplingOptions,
+            optimizer: OptimizerSpec, *, critic: tuple[OptimizerSpec, int] | None = None,
+            reference: Path | None = None, frozen: dict[str, Path] | None = None, **options) -> RankSpec:
+    """Ranks that train the policy of a folder, with a critic that is (its optimizer, its steps) beside."""
+    frozen = (frozen or {}) | ({REFERENCE: reference} if reference else {})
+    return RankSpec(layout, dtype, sampling, PolicySpec(folder, made, optimizer),
+                    critic and CriticSpec(folder, *critic), frozen, **options)
 
 
 def load(folder: Path) -> Policy:

@@ -12,7 +12,7 @@ from rldsl.compiler.explain_html import html
 from rldsl.compiler.explain_json import to_json
 from rldsl.compiler.explain_text import text
 from rldsl.compiler.recipe import Sum
-from rldsl.compiler.settings import Budget, Data, Model
+from rldsl.compiler.settings import Budget, Cluster, Data, Model
 
 from .hand_made import CURRENT_OLD, grpo, node, with_optim
 
@@ -58,6 +58,13 @@ def test_every_log_prob_names_its_policy_versions_and_readers():
     assert found["logp_ref"].readers == ("kl",)
     assert dict(e.pairs) == {"ratio": "current / old", "correction": "old / rollout", "kl": "current / ref"}
     assert dict(e.models).keys() == {"policy", "reference"}
+
+
+def test_a_model_says_which_ranks_it_has_to_itself():
+    together = dict(explain(rich()).models)
+    apart = dict(explain(with_settings(rich(), cluster=Cluster(None, nodes=1, reference=2))).models)
+    assert apart["reference"] == f"{together['reference']}; in 2 ranks of its own"
+    assert apart["policy"] == together["policy"]
 
 
 def test_removed_forwards_name_their_pass():

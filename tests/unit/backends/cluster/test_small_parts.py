@@ -46,9 +46,9 @@ RECIPE = """recipe r {{
 """
 
 
-def recipe(folder, cluster, system="sync on disaggregated(rollout: 4, train: 2)"):
+def recipe(folder, cluster, system="sync on disaggregated(rollout: 4, train: 2)", sets=()):
     (folder / "r.rl").write_text(RECIPE.format(cluster=cluster, system=system))
-    return resolve(str(folder / "r.rl"), None)
+    return resolve(str(folder / "r.rl"), None, sets=sets)
 
 
 def test_a_sound_answer_passes():
@@ -115,6 +115,43 @@ def test_greedy_turns_truncation_off():
 ])
 def test_roles_of_a_recipe(tmp_path, cluster, system, wanted):
     assert roles(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
+
+
+ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify(exact) + 0.1 * teacher",
+         "model.teachers": '["toy:llama-1x128", "toy:llama-2x128", "toy:llama-1x128"]', "model.teaching": "mean"}
+
+
+@pytest.mark.parametrize("cluster, system, wanted", [
+    ("nodes: 1", "sync on colocated", (("rollout", 1, 0), ("train", 1, 0))),
+    ("nodes: 1, reference: 2, teacher: 1", "sync on disaggregated(rollout: 4, train: 2)",
+     (("rollout", 4, 0), ("train", 2, 0), ("reference", 2, 0), ("teacher-1", 1, 0), ("teacher-2", 1, 0))),
+    ("nodes: 2, gpus_per_node: 4, critic: 2, reference: 2", "sync on colocated",
+     (("rollout", 4, 0.5), ("train", 4, 0.5), ("reference", 2, 1.0), ("critic", 2, 1.0))),
+])
+def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
+    made = recipe(tmp_path, cluster, system, sets=[f"{k}={v}" for k, v in ROLES.items()])
+    assert roles(made) == tuple(Role(*w) for w in wanted)
+    assert lacks(made) == []
+
+
+DISTILLED = ("advantage=none", "ratio=none", 'model.teachers=["toy:llama-1x128", "toy:llama-3x128"]',
+             "model.teaching=mean")
+
+
+@pytest.mark.parametrize("role, sets", [
+    ("reference", ("gate=clip(0.2) + kl(0.01, estimator: exact)",)),
+    ("teacher", (*DISTILLED, "gate=distill(reverse_kl)")),
+    ("teacher", (*DISTILLED, "gate=distill(jsd, over: top_k(4))")),
+])
+def test_whole_distributions_are_compared_on_the_same_ranks_only(tmp_path, role, sets):
+    apart = lacks(recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1")))
+    assert len(apart) == 1 and f"cluster.{role}" in apart[0]
+    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
+
+
+def test_a_sampled_token_is_compared_wherever_the_teacher_is(tmp_path):
+    sets = (*DISTILLED, "gate=distill(reverse_kl, over: sampled)", "cluster.teacher=1")
+    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
 
 
 def test_the_cluster_block_chooses_the_backend(tmp_path):
