@@ -43,7 +43,7 @@ from rldsl.runtime.simulation.measure import bound, outcome
 from rldsl.runtime.simulation.trace import controls, recorded
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
-ADMIT = 4
+ADMIT, UPDATES = 4, 2
 ADMITTING = f", admit {ADMIT}"
 PLACEMENT = "disaggregated(rollout: 1, train: 1)"
 SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)", "stream(4)",
@@ -59,7 +59,7 @@ RECIPE = f"""recipe timed {{
   system       = stream(2) on {PLACEMENT}
   model    {{ policy: "toy:llama-2x128", dtype: fp32 }}
   data     {{ train: "toy:largest", prompts: {PROMPTS} }}
-  optim    {{ adamw(lr: 1e-5), updates_per_batch: 2 }}
+  optim    {{ adamw(lr: 1e-5), updates_per_batch: {UPDATES} }}
   budget   {{ steps: 1000 }}
   cluster  {{ nodes: 1 }}
   track    {{ mlflow: none }}
@@ -188,7 +188,8 @@ def _system(name: str) -> tuple[Any, Any]:
 
 
 def _terms(name: str, batches: int) -> Terms:
-    return Terms(PROMPTS, SIBLINGS, batches, admit=ADMIT * PROMPTS if name.endswith(ADMITTING) else None)
+    admitted = ADMIT * PROMPTS if name.endswith(ADMITTING) else None
+    return Terms(PROMPTS, SIBLINGS, batches, admit=admitted, updates=UPDATES)
 
 
 def _live(folder: Path, placement: Any, costs: Costs) -> Live:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rldsl.axes.control import Action, Event, Schedule, State
+from rldsl.compiler.facts import updates
 from rldsl.compiler.recipe import Recipe
 
 Perform = Callable[[Action], Iterable[Event]]
@@ -20,7 +21,8 @@ Perform = Callable[[Action], Iterable[Event]]
 class Terms:
     """The numbers that a schedule works with: `prompts` in a batch, `siblings` in a group, `batches` in the run, the
     most groups in the pool (`admit`), the cuts that a response `survives`, the column of a row's source with the most
-    responses of one source `at_once`, and the weights that are served at once (`versions`). None is no bound."""
+    responses of one source `at_once`, and the weights that are served at once (`versions`). None is no bound. `updates`
+    are the optimizer steps that a whole batch gives, which a run counts and a simulation has to assume."""
 
     prompts: int
     siblings: int
@@ -29,6 +31,7 @@ class Terms:
     survives: int | None = None
     at_once: tuple[str, int] | None = None
     versions: int = 1
+    updates: int = 1
 
     def start(self, batch: int = 0, group: int = 0) -> Event:
         """The event with which a run begins, or goes on with an empty pool, at a batch and a group."""
@@ -44,7 +47,8 @@ def terms(recipe: Recipe) -> Terms:
     sources = [at for node in recipe.sampling[1:] if (at := node.choice.at_once()) is not None]
     return Terms(prompts, recipe.sampling[0].choice.siblings(), recipe.settings.budget.steps,
                  admit=min(admitted) * prompts if admitted else None, survives=min(survived, default=None),
-                 at_once=min(sources, key=lambda s: s[1], default=None), versions=recipe.placement.choice.serves())
+                 at_once=min(sources, key=lambda s: s[1], default=None), versions=recipe.placement.choice.serves(),
+                 updates=updates(recipe))
 
 
 def follow(schedule: Schedule, start: Event, perform: Mapping[str, Perform],

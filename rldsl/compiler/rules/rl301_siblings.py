@@ -7,6 +7,7 @@ Source: the definition of group statistics in DeepSeekMath (arXiv:2402.03300), s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 
 from rldsl.axes.base import Estimator, Sampler
 from rldsl.axes.traits import GROUP_OUTCOMES, SIBLINGS
@@ -14,8 +15,8 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..equal_rewards import teaches_alone
-from ..facts import giving, needing, place, said, sampler, signals
-from ..offers import fits, fitting
+from ..facts import giving, names, needing, place, said, sampler, signals
+from ..offers import closest, fits
 from ..recipe import Node, Recipe
 
 CODE = "RL301"
@@ -58,4 +59,12 @@ def remedy(recipe: Recipe) -> str:
     own = sampler(recipe).decided_by.get(SIBLINGS)
     if own is not None and isinstance(getattr(sampler(recipe), own), int):
         return f"Write {own}: 2 or more in {said(recipe.sampling[0])}"
-    return f"Sample at least 2 responses to each prompt with {fitting(recipe, 'sampling', Sampler, gives=SIBLINGS)}"
+    listed = closest(recipe, "sampling", Sampler, _gives_siblings, SIBLINGS)
+    offered = ", ".join(listed) or names("sampling", Sampler, gives=SIBLINGS)
+    return f"Sample at least 2 responses to each prompt with {offered}"
+
+
+def _gives_siblings(choice: Sampler) -> bool:
+    """Whether a sampler gives siblings, and must be told nothing but how many and how long."""
+    needed = {f.name for f in fields(choice) if f.default is MISSING}
+    return SIBLINGS in choice.gives and needed <= {choice.decided_by.get(SIBLINGS), "max_tokens"}

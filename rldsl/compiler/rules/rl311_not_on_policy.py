@@ -13,7 +13,19 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, FRESH_DATA, MULTI
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, moves, names, no_advantage, place, proximal, said, sampled, stale, updates
+from ..facts import (
+    giving,
+    lives_by_advantage,
+    moves,
+    names,
+    no_advantage,
+    place,
+    proximal,
+    said,
+    sampled,
+    stale,
+    updates,
+)
 from ..offers import fitting
 from ..recipe import Node, Recipe
 from .rl210_no_correction import corrects
@@ -26,7 +38,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in giving(recipe, ASSERTS_FRESH):
         if stale(recipe):
             yield _lagging(recipe, node)
-        several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe)
+        several = updates(recipe) > 1 and moves(recipe) and not no_advantage(recipe) and lives_by_advantage(recipe)
         if sampled(recipe) and several and recipe.ratio.choice.ratio() is None and not proximal(recipe):
             yield _repeated(recipe, node)
 

@@ -18,7 +18,7 @@ from ..recipe import Recipe
 
 CODE = "RL502"
 WIDE = 0.05
-"""A bound from here on is never met by a length-normalised ratio."""
+"""A bound from here on is hardly ever met by a length-normalised ratio."""
 NARROW = 0.005
 """A bound up to here is met by almost every token."""
 
@@ -39,7 +39,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         *((gate.where(name), f"{name} {bounds[name]:g}") for name in written),
         (recipe.ratio.span, "a mean per response, within thousandths of 1" if sequence else "within tenths of 1"),
         why="Averaging over a response shrinks the log-ratio by its length: " + (
-            "such a bound is never met." if sequence else "such a bound is met by almost every token."),
+            "such a bound is hardly ever met." if sequence else "such a bound is met by almost every token."),
         fix="Bounds of about 3e-4 fit a length-normalised ratio." if sequence else
             "Bounds of about 0.2 fit the ratio of a token.",
         severity="warning")

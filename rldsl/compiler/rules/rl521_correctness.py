@@ -26,15 +26,17 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     for node in (n for n in recipe.nodes() if CORRECTNESS in n.choice.needs) if verifiers else ():
         if len(verifiers) > 1:
             yield _finding(recipe, node, verifiers[1], "not looked at",
-                           f"{said(verifiers[0])} alone counts as correctness")
+                           f"{said(verifiers[0])} alone counts as correctness",
+                           f"Keep one of {said(verifiers[0])} and {said(verifiers[1])}.")
         elif verifiers[0] not in addends(recipe.feedback) and reads(recipe, node) >= {CORRECT.name, REWARD.name}:
             yield _finding(recipe, node, verifiers[0], "not a plain term of the sum",
-                           "what is left of the reward still depends on correctness")
+                           "what is left of the reward still depends on correctness",
+                           f"Let {said(verifiers[0])}, without a weight, be a term of the sum.")
 
 
-def _finding(recipe: Recipe, node: Node, verifier: Node, label: str, why: str) -> Diagnostic:
+def _finding(recipe: Recipe, node: Node, verifier: Node, label: str, why: str, fix: str) -> Diagnostic:
     return clash(
-        CODE, recipe, f"{said(node)} looks at correctness, which is no term of its own in this feedback.",
+        CODE, recipe, f"{said(node)} looks at correctness, which this feedback does not keep apart.",
         (place(node, CORRECTNESS), "looks at correctness"), (verifier.span, label),
         why=f"{why[0].upper()}{why[1:]}." if not why.startswith("`") else f"{why}.",
-        fix="Let one verifier, without a weight, be a term of the sum.", severity="warning")
+        fix=fix, severity="warning")

@@ -255,7 +255,7 @@ class Machine:
         for row in rows:
             self.cuts.pop(row, None)
         self._resize(self._slots(True))
-        self._after(seconds, Event("updated", updates=1))
+        self._after(seconds, Event("updated", updates=self.terms.updates))
 
     def _resize(self, slots: int) -> None:
         """What no slot is left for goes on later, the latest begun first to go."""

@@ -23,8 +23,8 @@ def test_a_vector_keeps_its_order_through_the_plan():
     recipe = recipe_of(**VECTOR)
     data = canonical(recipe)
     assert vector(from_canonical(data).feedback) and canonical(from_canonical(data)) == data
-    assert show_feedback(recipe.feedback) == '[verify(exact), 0.5 * format(x)] + crash_is_failure'
-    assert show_data(data["axes"]["feedback"]) == '[verify(exact), 0.5 * format(x)] + crash_is_failure'
+    assert show_feedback(recipe.feedback) == '[verify(exact), 0.5 * format("x")] + crash_is_failure'
+    assert show_data(data["axes"]["feedback"]) == '[verify(exact), 0.5 * format("x")] + crash_is_failure'
     swapped = recipe_of(**{**VECTOR, "feedback": '[0.5 * format("x"), verify(exact)] + crash_is_failure'})
     assert canonical(swapped)["axes"] != data["axes"]
 

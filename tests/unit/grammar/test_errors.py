@@ -66,6 +66,7 @@ def test_badly_indented_files_are_still_right():
     ("recipe x { gate: 3 }", "outside blocks, write `axis = choice`"),
     ("let x = 1 < 2 < 3", "compare two values at a time"),
     ("let x = 'a'", "between double quotes"),
+    ("recipe x { feedback = format(sys.exit.*) }", "between double quotes"),
     ("let x = 1; let y = 2", "`;` is not used here"),
     ("let é = 1", "names are ASCII letters"),
     ("let x = 20K", "write `20k`"),

@@ -17,8 +17,9 @@ from rldsl.compiler.recipe import Node, Sum
 from rldsl.compiler.resolve import profiles, resolve, resolve_all, resolve_runnable
 from rldsl.compiler.rules.rl327_batch import divisors, multiples
 from rldsl.compiler.shapes import NAMED, context_of
+from rldsl.compiler.ways import ways
 
-from ..hand_made import HERE, grpo, node, with_optim
+from ..hand_made import CURRENT_OLD, HERE, grpo, node, with_optim
 from .free_running import FreeRunning
 from .uncorrected import Uncorrected
 
@@ -52,6 +53,53 @@ def test_a_remedy_offers_only_what_a_run_would_take():
     for name in offered(advantages):
         changed = grpo(sampling=(node("sampling", "single", max_tokens=6),), advantage=(node("advantage", name),))
         assert not [d for d in check(changed) if d.severity == "error"], name
+
+
+STORED = {"sampling": (node("sampling", "offline", "labels", max_tokens=6),), "ratio": node("ratio", "none"),
+          "advantage": (node("advantage", "none"),)}
+REMEDIES = [
+    # (what is refused, its code, the axis that a remedy is for, what stands before its list)
+    ({**STORED, "advantage": (node("advantage", "group_mean"),), "gate": node("gate", "kto", 0.1)}, "RL301",
+     "advantage", "takes one response"),
+    ({"sampling": (node("sampling", "turns", 2, n=1, max_tokens=6),), "feedback": Sum((
+        node("feedback", "verify", "numeric"), node("feedback", "mask_infra_failures")))}, "RL301",
+     "advantage", "takes one response"),
+    ({"ratio": node("ratio", "none")}, "RL323", "gate", "a gate that needs none"),
+    ({"ratio": node("ratio", "none")}, "RL323", "ratio", "Choose a ratio"),
+    ({"ratio": node("ratio", "sequence", CURRENT_OLD), "advantage": (node("advantage", "gae"),),
+      "sampling": (node("sampling", "single", max_tokens=6),)}, "RL314", "ratio", "for every token"),
+    ({"ratio": node("ratio", "sequence", CURRENT_OLD), "reduction": node("reduction", "token_mean")}, "RL505",
+     "reduction", "over responses"),
+    ({"feedback": Sum((node("feedback", "verify", "numeric"), node("feedback", "kl_in_reward", 0.1)))}, "RL306",
+     "advantage", "every token's reward"),
+    ({"reduction": node("reduction", "sequence_mean")}, "RL304", "ratio", "Choose what gives it"),
+    ({"gate": node("gate", "dpo", 0.1), "ratio": node("ratio", "none"), "reduction": node("reduction", "sequence_mean"),
+      "advantage": (node("advantage", "none"),)}, "RL322", "sampling", "from a data set"),
+    ({"advantage": (node("advantage", "gdpo"),)}, "RL326", "advantage", "of one reward"),
+    ({"advantage": (node("advantage", "none"),), "sampling": (node("sampling", "offline", "pairs", max_tokens=6),),
+      "ratio": node("ratio", "none"), "gate": node("gate", "none")}, "RL335", "gate", "signal of its own"),
+]
+
+
+@pytest.mark.parametrize("parts, code, axis, before", REMEDIES, ids=[f"{c} {a}" for _, c, a, _ in REMEDIES])
+def test_what_a_remedy_offers_makes_the_code_go_and_brings_no_other(parts, code, axis, before):
+    recipe = grpo(**parts)
+    fix = next(d.fix for d in check(recipe) if d.code == code)
+    listed = re.search(re.escape(before) + r"[^`]*((?:`[^`]*`(?:, )?)+)", fix)[1]
+    errors = {d.code for d in check(recipe) if d.severity == "error"}
+    for text in re.findall("`([^`]*)`", listed):
+        there, put = getattr(recipe, axis), Node(as_offered(axis, text), HERE)
+        changed = replace(recipe, **{axis: (put, *there[1:]) if isinstance(there, tuple) else put})
+        found = {(d.code, d.severity) for d in check(changed)}
+        assert code not in {c for c, _ in found} and {c for c, severity in found if severity == "error"} <= errors, text
+
+
+def as_offered(axis, text):
+    """The choice that a remedy names, such as `offline(pairs)`; what it leaves open as in the choice's examples."""
+    name, _, inside = text.rstrip(")").partition("(")
+    said = {part.rpartition(": ")[2] for part in inside.split(", ") if part}
+    every = ways(discover.find(axis, name), max_tokens=6)
+    return next(c for c in every if said <= {str(v) for v in vars(c).values()})
 
 
 def test_too_few_devices_are_not_met_by_roles_without_any():

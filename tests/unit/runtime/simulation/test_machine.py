@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -117,6 +118,12 @@ def test_computing_stopped_responses_again_takes_its_time():
     assert paid.used - free.used > 0.5 * paid.again / 20.0
     kept = simulate(system("partial", 0.5, resume="keep_state"), COLOCATED, TERMS, Costs(16, 6.0, 0.0, 20.0), TAILED)
     assert kept.again == 0 and kept.end == free.end
+
+
+def test_a_push_counts_optimizer_steps_not_batches():
+    ages = [max(max(b.ages) for b in simulate(system("stream", 4), APART, replace(TERMS, updates=updates, admit=8),
+                                              Costs(16, 6.0), STEADY).batches) for updates in (1, 4)]
+    assert ages[0] > ages[1]
 
 
 def test_stopping_takes_its_time_and_only_what_samples_waits_for_it():
