@@ -280,6 +280,10 @@ class Placement(Choice):
         """{role: devices} where the roles "rollout" and "train" have their own; a parameter of that name says it."""
         return {}
 
+    def lends(self) -> bool:
+        """Whether the trainer's devices sample too while there is nothing to train."""
+        return False
+
     def samples(self, training: bool) -> float:
         """The share of all devices that sample while the trainer trains, or while it does not."""
         pools = self.pools()

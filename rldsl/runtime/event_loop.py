@@ -100,6 +100,7 @@ class EventLoop:
     def begin(self) -> None:
         """Gives the engine its weights, and goes on with the pool of a checkpoint or with an empty one."""
         run = self.run
+        run.lend(True)
         run.push, run.rollout = self._push, Answers(self.stream, self.stall)
         run.score = one_at_a_time(run.score)
         run.fingerprint = self._push()
@@ -248,6 +249,7 @@ class EventLoop:
         run, now = self.run, time.monotonic()
         self.training.result()
         self.training = None
+        run.lend(True)
         run.progress.batch += 1
         report(run, self.work, now - self.stepped)
         self._tell(Event("updated", updates=run.progress.updates - self.updates), now - self.handed)
@@ -359,6 +361,7 @@ class EventLoop:
         version = Value(UPDATE, run.trainer.math.column([float(done)]))
         work.table = work.table.with_columns(**{TRAINER_VERSION.name: version})
         self.work, self.gone, self.dropped = work, [], 0
+        run.lend(False)
         self.handed, self.updates = time.monotonic(), run.progress.updates
         self.training = self.trainer.submit(walk, run, work, self.train)
 

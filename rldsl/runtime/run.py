@@ -77,7 +77,8 @@ class Run:
     written down to be read, `usage` measures the machine. `push` brings the trainer's weights to engines of their own
     and gives the fingerprint; without it the trainer publishes.
     A run with a `stream` is the event loop's. `recover` is asked after an error whether what died is there again, with
-    `progress` as it was at a checkpoint.
+    `progress` as it was at a checkpoint. `lend`, where engines share the trainer's devices, has these stop before it
+    trains (False) and sample again after (True).
     """
 
     folder: Path
@@ -103,6 +104,7 @@ class Run:
     usage: Usage = field(default_factory=Usage)
     stream: StreamingRollout | None = None
     recover: Callable[[RunError], bool] | None = None
+    lend: Callable[[bool], None] = lambda again: None
 
     @property
     def checkpoints(self) -> Path:

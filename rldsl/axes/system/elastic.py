@@ -24,6 +24,9 @@ class Elastic(Placement):
     def pools(self) -> dict[str, int]:
         return {"rollout": self.dedicated, "train": self.flexible}
 
+    def lends(self) -> bool:
+        return True
+
     def samples(self, training: bool) -> float:
         return self.dedicated / (self.dedicated + self.flexible) if training else 1.0
 

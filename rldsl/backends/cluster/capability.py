@@ -23,6 +23,8 @@ def lacks(recipe: Recipe) -> list[str]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
             found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
+    if recipe.schedule.choice.keeps_state() and recipe.placement.choice.lends():
+        found.append(f"`{recipe.placement.choice.name}` moves responses between engines, and state stays where it is")
     if recipe.placement.choice.serves() > 1:
         found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
     found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]

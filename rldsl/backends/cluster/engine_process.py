@@ -12,7 +12,7 @@ from rldsl.runtime.errors import RunError
 
 from .deaths import dead, own_words, stalled
 from .guard import engine_environment
-from .placement import ROLLOUT, Reserved
+from .placement import LENT, ROLLOUT, Reserved
 from .rollout_actor import RolloutActor
 from .streams import EngineSpec, Report, Stream
 from .weights import Weights
@@ -108,16 +108,19 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
 
 
 def spawner(spec: EngineSpec, reserved: Reserved, kind: type[RolloutActor] = RolloutActor) -> Callable[[int], Any]:
-    """What starts the process of the engine `index` in its reserved place; it comes up while others do."""
+    """What starts the process of the engine `index` in its reserved place; it comes up while others do. Engines on
+    devices that the trainer lends come after all others."""
     import ray
 
     packed = pickle.dumps(spec)
     remote = ray.remote(kind)
 
     def spawn(index: int) -> Any:
+        own = reserved.count[ROLLOUT]
+        role, place = (ROLLOUT, index) if index < own else (LENT, index - own)
         return remote.options(
-            num_cpus=1, num_gpus=reserved.gpus(ROLLOUT), max_concurrency=THREADS, max_restarts=0, max_task_retries=0,
-            scheduling_strategy=reserved.strategy(ROLLOUT, index),
+            num_cpus=1, num_gpus=reserved.gpus(role), max_concurrency=THREADS, max_restarts=0, max_task_retries=0,
+            scheduling_strategy=reserved.strategy(role, place),
             runtime_env={"env_vars": engine_environment(spec.gpu)},
         ).remote(packed)
 

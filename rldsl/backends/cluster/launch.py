@@ -46,7 +46,7 @@ from .layout_change import FOLDER, changed, rewritten, trained
 from .megatron_layout import Parallel
 from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
+from .placement import LENT, REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
 from .rank import RankSpec
 from .ray_session import ray_session
 from .reward import RewardSite
@@ -183,14 +183,15 @@ def _start_engines(run: Run, spec: EngineSpec, reserved: Reserved, opened: ExitS
         run.record("push", version=version, bytes=size, seconds=seconds)
 
     run.observe("doing", {"node": "start the engines", "batch": 0})
-    rollouts = Rollouts(spec, reserved.count[ROLLOUT], spawner(spec, reserved), run.warn, pushed)
+    lent = reserved.count.get(LENT, 0)
+    rollouts = Rollouts(spec, reserved.count[ROLLOUT] + lent, spawner(spec, reserved), run.warn, pushed, lent=lent)
     opened.callback(rollouts.close)
     trainer = start(reserved, rollouts.load)
     opened.callback(trainer.end)
     run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
     run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), **trainer.actors()})}
     if run.schedule.overlaps() or run.schedule.cuts():
-        run.stream = rollouts
+        run.stream, run.lend = rollouts, rollouts.lend
 
 
 def _without_warm_start(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:

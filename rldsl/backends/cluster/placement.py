@@ -13,7 +13,7 @@ from rldsl.compiler.roles import apart, pooled
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-ROLLOUT, TRAIN, REWARD = "rollout", "train", "reward"
+ROLLOUT, LENT, TRAIN, REWARD = "rollout", "lent", "train", "reward"
 SECONDS = 10.0
 """How long bundles that fit the cluster may take to be reserved; others that hold them keep them longer."""
 
@@ -33,7 +33,8 @@ class Role:
 
 
 def roles(recipe: Recipe) -> tuple[Role, ...]:
-    """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU.
+    """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU;
+    engines on devices that the trainer lends have half of each too.
 
     Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
     of `rollout_tensor` devices, a rank one of one device, a scorer one of a CPU. Ranks and scorers of their own come
@@ -45,10 +46,14 @@ def roles(recipe: Recipe) -> tuple[Role, ...]:
     pool = pooled(recipe)
     sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
     training = pools.get(TRAIN, pool or own)
-    each, device = cluster.rollout_tensor, 0.0 if not gpu else 0.5 if recipe.placement.choice.shared() else 1.0
-    alone = [Role(name, role.ranks, float(gpu)) for role in apart(recipe) for name in role.names]
+    each, whole = cluster.rollout_tensor, float(gpu)
+    device = 0.5 * whole if recipe.placement.choice.shared() else whole
+    trains = 0.5 * whole if recipe.placement.choice.lends() else device
+    lent = [Role(LENT, max(1, training // each), each * trains)] if recipe.placement.choice.lends() else []
+    alone = [Role(name, role.ranks, whole) for role in apart(recipe) for name in role.names]
     scoring = [Role(REWARD, cluster.reward)] if cluster.reward else []
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), Role(TRAIN, training, device), *alone, *scoring)
+    return (Role(ROLLOUT, max(1, sampling // each), each * device), *lent, Role(TRAIN, training, trains), *alone,
+            *scoring)
 
 
 @dataclass(frozen=True)

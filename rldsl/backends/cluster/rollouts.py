@@ -31,11 +31,11 @@ class Rollouts:
 
     `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
     that counts: its number, its bytes, and the seconds up to the last engine's proof. Nothing samples before the first
-    `load`.
+    `load`. The last `lent` engines are on the trainer's devices.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
-                 pushed: Callable[[int, int, float], None], deadline: float = DEADLINE):
+                 pushed: Callable[[int, int, float], None], deadline: float = DEADLINE, *, lent: int = 0):
         self.version, self.spec, self.deadline = 0, spec, deadline
         self._spawn, self._tell, self._pushed = spawn, tell, pushed
         self._ids = itertools.count()
@@ -44,6 +44,7 @@ class Rollouts:
         self._finished: list[tuple[int, Trajectory]] = []
         self._weights: Weights | None = None
         self._kept: dict[tuple[int, int, int], EngineProcess] = {}
+        self._lent, self._away = range(count - lent, count), False
 
     @property
     def keeps(self) -> bool:
@@ -77,22 +78,16 @@ class Rollouts:
         """See StreamingRollout. What an engine that dies meanwhile was busy with comes back as it was given."""
         stopped, self._waiting = self._waiting, []
         self._kept.clear()
-        for engine in self._engines:
-            if not engine.under_way:
-                continue
-            try:
-                engine.confirm(self.deadline)
-                report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
-                self._accept(engine, engine.heard(report))
-                if engine.polled is not None:
-                    self._accept(engine, engine.report(self.deadline))
-                stopped += held
-                self._kept |= {s.place: engine for s in held if self.keeps and s.request.prefix.tokens}
-            except Gone as error:
-                stopped += engine.under_way.values()
-                self._replace(engine, error)
-            engine.under_way.clear()
+        for engine in list(self._engines):
+            stopped += self._stop(engine)
         return [s.request for s in sorted(stopped, key=lambda s: s.id)]
+
+    def lend(self, again: bool) -> None:
+        """Has the engines on the trainer's devices sample `again`, or stop; others go on with what they had."""
+        self._away = not again
+        if self._away:
+            stopped = [s for engine in list(self._engines) if engine.index in self._lent for s in self._stop(engine)]
+            self._share([[s] for s in stopped])
 
     def load(self, version: int, weights: Weights) -> str:
         """See StreamingRollout. Every engine proves that it holds the weights before the version counts; where one
@@ -124,6 +119,23 @@ class Rollouts:
         for engine in self._engines:
             ray.kill(engine.actor)
 
+    def _stop(self, engine: EngineProcess) -> list[Stream]:
+        """What an engine had under way, as far as it came; of one that dies meanwhile, as it was given."""
+        if not engine.under_way:
+            return []
+        try:
+            engine.confirm(self.deadline)
+            report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
+            self._accept(engine, engine.heard(report))
+            if engine.polled is not None:
+                self._accept(engine, engine.report(self.deadline))
+            self._kept |= {s.place: engine for s in held if self.keeps and s.request.prefix.tokens}
+        except Gone as error:
+            held = list(engine.under_way.values())
+            self._replace(engine, error)
+        engine.under_way.clear()
+        return held
+
     # ── streams ──────────────────────────────────────────────────────────────────────────────────────
 
     def _take(self, requests: Sequence[Request], options: SamplingOptions, batch: int, greedy: bool) -> list[int]:
@@ -147,7 +159,7 @@ class Rollouts:
     def _share(self, groups: Iterable[Sequence[Stream]]) -> None:
         """Gives each group to the engine with the fewest streams, in pieces of a fair share at most: siblings that
         stay together have their prompt computed once."""
-        ready = [e for e in self._engines if e.starting is None]
+        ready = [e for e in self._engines if e.starting is None and not (self._away and e.index in self._lent)]
         groups = list(groups)
         if not ready:
             self._waiting += [s for group in groups for s in group]

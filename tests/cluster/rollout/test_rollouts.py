@@ -35,7 +35,7 @@ def spec(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def place(cluster):
-    return reserve((Role("rollout", 2),))
+    return reserve((Role("rollout", 1), Role("lent", 1)))
 
 
 def published(model) -> Weights:
@@ -67,9 +67,10 @@ def until_replaced(rollouts):
 
 @pytest.fixture(scope="module")
 def pair(spec, place):
-    """Two engines that hold version 0, and what was told of them."""
+    """Two engines that hold version 0, one of them on lent devices, and what was told of them."""
     said = []
-    rollouts = Rollouts(spec, 2, engine_process.spawner(spec, place, Faulty), said.append, lambda *_: None, 60.0)
+    rollouts = Rollouts(spec, 2, engine_process.spawner(spec, place, Faulty), said.append, lambda *_: None, 60.0,
+                        lent=1)
     rollouts.load(0, published(OLD))
     yield rollouts, said
     rollouts.close()
@@ -105,6 +106,25 @@ def test_streams_are_paused_pushed_and_taken_up_again(pair):
     assert len(resumed) == len(held) and all(t.versions[0] == 0 and list(t.versions) == sorted(t.versions)
                                              for t in resumed)
     rollouts.load(2, published(OLD))
+
+
+def test_what_lent_devices_had_goes_on_elsewhere(pair):
+    rollouts, _ = pair
+    rollouts.start(requests(4), LONG, batch=4)
+    done = rollouts.poll(0.2)
+    rollouts.lend(False)
+    assert [bool(e.under_way) for e in rollouts._engines] == [True, False]
+    moved = [s.request.prefix.tokens for s in rollouts._engines[0].under_way.values() if s.request.prefix.tokens]
+    rollouts.start(requests(2, first=4), OPTIONS, batch=4)
+    assert not rollouts._engines[1].under_way
+    while len(done) < 24:
+        done += rollouts.poll(10.0)
+    assert sorted((t.group, t.sibling) for t in done) == [(g, s) for g in range(6) for s in range(4)]
+    assert moved and all(any(t.tokens[:len(m)] == m for t in done) for m in moved) and gap(OLD, done) < 1e-4
+    rollouts.lend(True)
+    rollouts.start(requests(4), LONG, batch=5)
+    assert [len(e.under_way) for e in rollouts._engines] == [8, 8]
+    rollouts.pause()
 
 
 def test_a_killed_engine_costs_its_own_streams_and_they_are_sampled_again(pair):

@@ -162,6 +162,19 @@ def test_weights_are_pushed_every_so_many_updates(tmp_path):
     assert stream.loads == [0, 2, 4, 6]
 
 
+def test_lent_devices_sample_only_while_nothing_trains(tmp_path):
+    run, stream = live(tmp_path, STREAM(1))
+    update, told = run.trainer.update, [None]
+
+    def training(job):
+        assert told[-1] is False
+        return update(job)
+
+    run.trainer.update, run.lend = training, told.append
+    event_loop.execute(run, stream, stall=5)
+    assert told == [None, True, *[False, True] * STEPS]
+
+
 @pytest.mark.parametrize("name, params", [("stream", {"push_every": 1}), ("windowed", {"queue": 4})])
 def test_training_goes_on_while_weights_are_sent(tmp_path, name, params):
     """An update begins between the export of weights and their arrival, wherever its batch is there, and does not get
