@@ -3,10 +3,11 @@
     python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
 Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
-samples, a rank that trains, a scorer, the actor of a scorer, the driver. Each falls at a drawn moment after some steps
-more have been trained. A driver that was killed, or that has ended because something died too often, is resumed. With
-`--minutes` no kill comes after that time, and the runs go on to their ends. Exit code 1 if a step or a prompt was lost,
-a prompt trained twice, a decision of the schedule is another in a replay of the journal, or a process is left over.
+samples, a rank that trains, that of the critic, that of the reference, a scorer, the actor of a scorer, the driver.
+Each falls at a drawn moment after some steps more have been trained. A driver that was killed, or that has ended
+because something died too often, is resumed. With `--minutes` no kill comes after that time, and the runs go on to
+their ends. Exit code 1 if a step or a prompt was lost, a prompt trained twice, a decision of the schedule is another in
+a replay of the journal, or a process is left over.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ from . import runs
 from .learn import differing
 
 DRIVER = "driver"
-ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "reward": "ray::RewardActor",
+ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "critic": "ray::CriticRankActor",
+         "reference": "ray::FrozenRankActor", "reward": "ray::RewardActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
 SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
-STEPS = 6
+CLUSTER = "nodes: 1, reward: 2, critic: 1, reference: 1"
+SETS = ("advantage=gae", "critic=adamw(lr: 1e-3)", "gate=clip(0.2) + kl(0.01)")
+STEPS = 8
 """Steps of a run for each of its kills; half as many lie between two kills at most, and what a moment takes."""
 MOST_SECONDS = 3.0
 """Between the last of these steps and the kill."""
@@ -54,7 +58,7 @@ class Kill:
 
     def __str__(self) -> str:
         how = "resumed" if self.resumed else "went on"
-        return f"{self.schedule:<22} {self.role:<7} after step {self.step:3d}: {how} in {self.seconds:5.1f} s"
+        return f"{self.schedule:<22} {self.role:<9} after step {self.step:3d}: {how} in {self.seconds:5.1f} s"
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,9 @@ class Session:
     def __init__(self, folder: Path, schedule: str, steps: int):
         folder.mkdir(parents=True)
         self.folder, self.run, self.steps, self.schedule = folder, folder / "run", steps, schedule
-        file = runs.recipe(folder, steps=steps, warm=60, cluster="nodes: 1, reward: 2", system=system(schedule))
-        self.going = runs.Process(folder, "run", file, "--out", str(self.run))
+        file = runs.recipe(folder, steps=steps, warm=60, cluster=CLUSTER, system=system(schedule))
+        sets = [word for each in SETS for word in ("--set", each)]
+        self.going = runs.Process(folder, "run", file, *sets, "--out", str(self.run))
         self.resumes = 0
 
     @property
