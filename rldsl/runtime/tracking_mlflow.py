@@ -15,7 +15,7 @@ from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 
 from .journal import Event, read_from
-from .tracking import TrackingSettings, read_state, write_state
+from .tracking import SETTINGS_FILE, TrackingSettings, read_state, write_state
 from .tracking_values import METRICS_PER_CALL, PARAMS_PER_CALL, chunks, flat, name_of, short
 
 ID_TAG = "rldsl.run"
@@ -59,6 +59,14 @@ class Upload:
             self._note(offset=batch[-1][1], last_step=seen)
         self._note(error=None)
         self._pay_artifacts()
+
+    def complete(self) -> bool:
+        """Whether nothing is owed any more: no artifact, and no place under a parent that is tracked too."""
+        parent = self.settings.parent
+        if parent is not None and not self.nested and (Path(parent) / SETTINGS_FILE).exists():
+            self._note(error="the run that this one belongs under is not there yet")
+            return False
+        return not self.state.owed
 
     def close(self, status: str, seconds: float) -> None:
         """Give the run its final status and the time of its end (since 1970)."""

@@ -86,7 +86,7 @@ class _Uploader:
             self.upload.pump()
             if last:
                 self.upload.close(*_ending(self.folder))
-            return not self.upload.state.owed
+            return self.upload.complete()
         except Exception as error:  # whatever a tracker does, the journal stays and is tried again
             traceback.print_exc()
             self.upload = None

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from mlflow import MlflowClient
 from rldsl.runtime.journal import Journal
 from rldsl.runtime.tracking import (
     LOG_FILE,
+    SETTINGS_FILE,
     Tracker,
     TrackingSettings,
     default_uri,
     read_state,
     tracking_report,
     upload,
+    write_state,
 )
 from rldsl.runtime.tracking_mlflow import Upload
 
@@ -166,6 +169,20 @@ def test_an_uploader_that_dies_without_its_notes_finds_its_run_and_doubles_nothi
     assert (report.run_id, report.pending, report.degraded) == (first, 0, False)
     assert history(client, first, "reward") == [(i, float(i)) for i in range(5)]
     assert client.get_run(first).info.status == "FAILED"
+
+
+def test_a_run_that_ends_before_its_parent_is_there_waits_for_it(project, client, tmp_path):
+    parent, child = tmp_path / "parent", tmp_path / "child"
+    parent.mkdir()
+    with Journal(child) as journal:
+        tracker = Tracker(child, settings(project, "quick", parent=str(parent)))
+        journal.append("end", status="FINISHED")
+    assert not tracker.finish(PATIENT).degraded, "a parent that is not tracked is not waited for"
+    (parent / SETTINGS_FILE).write_text("{}")
+    assert upload(child, 1.0).error == "the run that this one belongs under is not there yet"
+    write_state(parent, replace(read_state(parent), run_id="abc"))
+    assert not upload(child, PATIENT).degraded
+    assert client.get_run(tracking_report(child).run_id).data.tags["mlflow.parentRunId"] == "abc"
 
 
 def test_interleaved_trials_keep_to_their_runs_under_one_parent(project, client, tmp_path):
