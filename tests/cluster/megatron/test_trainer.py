@@ -127,7 +127,8 @@ def test_roles_with_ranks_of_their_own_give_the_numbers_of_one_engine(session, f
     held = exported(engine.policy)
     assert max(float((receiver.tensors[n] - held[n]).abs().max()) for n in held) < 1e-5
     trainer.save(tmp_path)
-    assert sorted(f.name for f in tmp_path.iterdir()) == ["critic.rank-0000.pt", "policy.rank-0000.pt"]
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["critic.rank-0000.pt", "critic.safetensors",
+                                                          "policy.rank-0000.pt", "policy.safetensors"]
 
     for name in ("reference", "teacher-1"):
         kill(groups[name])
