@@ -22,6 +22,7 @@ NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (defau
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
            ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
+LEAST = {"positive": "a number above 0", "not negative": "0, or a number above it", "at least 1": "1 or more"}
 COUNTS = (("--slots", "responses that all devices together sample at a time (default: as recorded, or a batch of the "
            "first recipe)"),
           ("--batches", "batches to train (default: 50)"))
@@ -96,7 +97,7 @@ def _require(args: argparse.Namespace) -> None:
         math.isfinite(x) and (x > 0 or (sign == "not negative" and x == 0)))]
     wrong += [(name, "at least 1") for name, _ in COUNTS if (x := _given(args, name)) is not None and x < 1]
     found = [at("RL204", f"`{name}` must be {sign}; {_given(args, name):g} was given", None,
-                why="Time passes forward, and something has to do the work.", fix=f"Give a {sign} number.")
+                why="Time passes forward, and something has to do the work.", fix=f"Give {LEAST[sign]}.")
              for name, sign in wrong]
     if args.hours is not None and args.batches is not None:
         found.append(at("RL205", "`--hours` and `--batches` both say when the simulation ends.", None,

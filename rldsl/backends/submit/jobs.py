@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import jinja2
 
+from rldsl.backends.cluster.placement import roles
 from rldsl.compiler.recipe import Recipe
 from rldsl.diagnostics import RecipeError, at
 from rldsl.diagnostics.suggest import did_you_mean
@@ -64,7 +66,13 @@ def job(recipe: Recipe, file: str, target: str, given: Mapping[str, str], *, pro
     environment.filters["quoted"] = json.dumps
     return environment.get_template(known.template).render(
         name=recipe.name, label=recipe.name.replace("_", "-").lower(), command=shlex.join(command),
-        nodes=cluster.nodes, gpus=cluster.gpus_per_node, gpu=cluster.gpu, **{o: given.get(o) for o in known.options})
+        nodes=cluster.nodes, gpus=cluster.gpus_per_node, gpu=cluster.gpu, cpus=cpus(recipe),
+        **{o: given.get(o) for o in known.options})
+
+
+def cpus(recipe: Recipe) -> int:
+    """CPUs that each node needs at least: Ray reserves one for every process of every role."""
+    return math.ceil(sum(role.count * role.bundle["CPU"] for role in roles(recipe)) / recipe.settings.cluster.nodes)
 
 
 def _check(target: str, known: Target, given: Mapping[str, str]) -> None:

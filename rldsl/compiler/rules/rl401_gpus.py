@@ -18,6 +18,8 @@ from ..roles import apart, pooled
 CODE = "RL401"
 TRAINED = (("tensor", "pipeline", "context"), ("pipeline", "expert"))
 """The settings of `cluster` whose products must divide the ranks of a model that is laid out as the trainer's."""
+SAMPLED = ("rollout_tensor",)
+"""That of an engine."""
 LARGEST_LAYOUT = 1024
 """Larger layouts are not offered."""
 
@@ -38,11 +40,17 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     have = {"rollout": pools.get("rollout", rest), "train": pools.get("train", rest)}
     have |= {name: role.ranks for name, role in own.items()}
     for role, devices_of in have.items():
-        for settings in (("rollout_tensor",),) if role == "rollout" else TRAINED:
+        for settings in _layouts(recipe, role):
             need = _product(recipe, settings)
             if devices_of is not None and devices_of % need:
                 yield _misfit(recipe, role, devices_of, settings, need)
                 break
+
+
+def _layouts(recipe: Recipe, role: str) -> tuple[tuple[str, ...], ...]:
+    """The layouts that must divide a role's devices; those that a trainer lends hold engines too."""
+    lent = (SAMPLED,) if role == "train" and recipe.placement.choice.lends() else ()
+    return (SAMPLED,) if role == "rollout" else (*TRAINED, *lent)
 
 
 def _product(recipe: Recipe, settings: tuple[str, ...]) -> int:
@@ -81,19 +89,20 @@ def _too_many(recipe: Recipe, roles: dict[str, int], total: int) -> Diagnostic:
 
 
 def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], need: int) -> Diagnostic:
-    cluster, shared = recipe.settings.cluster, role in ("rollout", "train") and not recipe.placement.choice.pools()
+    cluster, unit = recipe.settings.cluster, "GPU" if recipe.settings.cluster.gpus_per_node else "device"
+    shared = role in ("rollout", "train") and not recipe.placement.choice.pools()
     layout = " × ".join(f"{name} {getattr(cluster, name)}" for name in settings)
     product = f"{layout} = {need}" if len(settings) > 1 else layout
     pool = "shared with the other role" if shared else "its own pool, not the whole cluster"
     written = [name for name in settings if getattr(cluster, name) > 1]
     where = _size(recipe) if shared else [(_where(recipe, role), f"the {role} role's devices")]
     return clash(
-        CODE, recipe, f"The {role} role has {plural(have, 'GPU')} ({pool}), and one copy of its model takes "
+        CODE, recipe, f"The {role} role has {plural(have, unit)} ({pool}), and one copy of its model takes "
         f"{product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
         fix=f"Choose {' × '.join(settings)} = {' or '.join(map(str, _divisors(have)))}, or give the {role} "
-            f"role {_nearest(have, need)} GPUs.")
+            f"role {_nearest(have, need)} {unit}s.")
 
 
 def _divisors(n: int) -> list[int]:

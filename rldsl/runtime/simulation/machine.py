@@ -30,6 +30,12 @@ class Costs:
     pause: float = 0.0
 
 
+def slots(placement: Placement, costs: Costs, training: bool) -> int:
+    """Whole slots that sample while the trainer works, or while it does not: one at least where any device does."""
+    share = placement.samples(training)
+    return max(1, int(costs.slots * share)) if share else 0
+
+
 @dataclass
 class Batch:
     """A batch that was handed over: when it was or will be trained, its responses and tokens, the seconds that
@@ -45,12 +51,13 @@ class Batch:
 
 @dataclass
 class Measured:
-    """What a simulation counted. Slot-seconds of slots in use, and of slots that there were; pairs are responses and
-    their tokens: launched, and given up. `sampled` tokens include those of what was given up; `again` ones were
-    computed again after a stop."""
+    """What a simulation counted. Slot-seconds of slots in use, and of slots that there were; `busy` are the seconds
+    that all devices together would have needed for as much sampling; pairs are responses and their tokens: launched,
+    and given up. `sampled` tokens include those of what was given up; `again` ones were computed again after a stop."""
 
     batches: list[Batch] = field(default_factory=list)
     used: float = 0.0
+    busy: float = 0.0
     there: float = 0.0
     end: float = 0.0
     sampled: int = 0
@@ -68,7 +75,7 @@ class Machine:
         self.siblings, self.now, self.order = terms.siblings, 0.0, 0
         self.state: State = {}
         self.counted = Measured()
-        self.capacity = self._slots(False)
+        self._room(False)
         self.waiting: deque[int] = deque()
         self.running: dict[int, float] = {}
         self.heap: list[tuple[float, int, int]] = []
@@ -110,12 +117,14 @@ class Machine:
     def _pass(self, at: float) -> None:
         passed = at - self.now
         self.counted.used += passed * len(self.running)
+        self.counted.busy += passed * self.share * len(self.running) / max(1, self.capacity)
         self.counted.there += passed * self.capacity
         self.now = at
 
-    def _slots(self, training: bool) -> int:
-        share = self.placement.samples(training)
-        return max(1, int(self.costs.slots * share)) if share else 0
+    def _room(self, training: bool) -> None:
+        """The slots that there are now, and the share of all devices that they are on."""
+        self.capacity = slots(self.placement, self.costs, training)
+        self.share = self.placement.samples(training)
 
     def _after(self, seconds: float, event: Event) -> None:
         self.order += 1
@@ -154,7 +163,7 @@ class Machine:
         match event.kind:
             case "updated":
                 self.trained += 1
-                self._resize(self._slots(False))
+                self._resize(False)
             case "published":
                 self.version, self.exported = self.trained if self.exported is None else self.exported, None
         self._tell(event)
@@ -254,16 +263,14 @@ class Machine:
         self.counted.batches.append(Batch(self.now + seconds, len(rows), tokens, seconds, sampling, ages))
         for row in rows:
             self.cuts.pop(row, None)
-        self._resize(self._slots(True))
+        self._resize(True)
         self._after(seconds, Event("updated", updates=self.terms.updates))
 
-    def _resize(self, slots: int) -> None:
+    def _resize(self, training: bool) -> None:
         """What no slot is left for goes on later, the latest begun first to go."""
-        self.capacity = slots
-        excess = len(self.running) - slots
-        if excess > 0:
-            latest = sorted(self.running, key=self.running.get, reverse=True)[:excess]
-            self.waiting.extendleft(reversed(self._stop(latest)))
+        self._room(training)
+        latest = list(self.running)[self.capacity:]
+        self.waiting.extendleft(reversed(self._stop(latest)))
 
     def _send(self) -> None:
         """Sends the weights, once there is place for one more version beside those in use."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from rldsl.axes.control import Placement
 
-from .machine import Batch, Costs, Measured
+from .machine import Batch, Costs, Measured, slots
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def outcome(name: str, placement: Placement, costs: Costs, m: Measured) -> Outco
     done = [b for b in m.batches if b.at <= m.end]
     training, tokens = sum(b.seconds for b in done), sum(b.tokens for b in done)
     ages = sum((b.ages for b in done), Counter())
-    busy = m.used / costs.slots + training * placement.trains()
+    busy = m.busy + training * placement.trains()
     curve, so_far = [(0.0, 0.0)], 0
     for b in done:
         so_far += b.tokens
@@ -74,7 +74,7 @@ def outcome(name: str, placement: Placement, costs: Costs, m: Measured) -> Outco
 def bound(placement: Placement, costs: Costs, training: float, sampling: float) -> float:
     """The least seconds for `training` seconds of the trainer and `sampling` slot-seconds: some of the slots sample
     while the trainer works; what is left is sampled with the slots that there are otherwise."""
-    beside, otherwise = (placement.samples(t) * costs.slots for t in (True, False))
+    beside, otherwise = (slots(placement, costs, t) for t in (True, False))
     return training + max(0.0, sampling - beside * training) / otherwise
 
 

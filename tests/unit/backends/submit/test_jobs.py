@@ -55,6 +55,21 @@ def test_slurm(project):
     assert words[3:7] == ["--set", "model.dtype=fp32", "--set", 'track.experiment="a b"'] and words[-2] == "--address"
 
 
+def test_a_job_asks_for_the_processes_of_all_roles(project):
+    """12 engines and ranks, 4 ranks of the reference and 24 scorers: 40 CPUs on 4 nodes."""
+    sets = ("gate=clip(0.2) + kl(0.01)", "system=sync on disaggregated(rollout: 8, train: 4)", "cluster.reference=4",
+            "cluster.reward=24")
+    words = [word for each in sets for word in ("--set", each)]
+    assert launch("--to", "slurm", *words) == 0
+    assert "#SBATCH --mincpus=10\n" in (project / "big.slurm.sh").read_text()
+    assert launch("--to", "kubernetes", "--with", "image=i", "--with", "folder=/project", *words) == 0
+    workers, = yaml.safe_load((project / "big.rayjob.yaml").read_text())["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    container, = workers["template"]["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": 10}
+    assert launch("--to", "ray", "--with", "address=http://head:8265", *words) == 0
+    assert "8 GPUs and 10 CPUs" in (project / "big.ray.sh").read_text()
+
+
 def test_kubernetes(project):
     assert launch("--to", "kubernetes", "--with", "image=registry/rldsl:1", "--with", "folder=/project") == 0
     found = yaml.safe_load((project / "big.rayjob.yaml").read_text())

@@ -112,6 +112,37 @@ def test_too_few_devices_are_not_met_by_roles_without_any():
         assert [("Lower" in d.fix) for d in found] == ([] if lower is None else [lower])
 
 
+def laid_out(**cluster):
+    """What RL401 and RL402 say of a toy model on two nodes without GPUs, apart or as `placement` says."""
+    placement = cluster.pop("placement", node("system", "disaggregated", rollout=2, train=2))
+    recipe = grpo(placement=placement)
+    settings = replace(recipe.settings, cluster=replace(recipe.settings.cluster, where=None, nodes=2, **cluster),
+                       model=replace(recipe.settings.model, policy="toy:llama-2x128"))
+    return [d for d in check(replace(recipe, settings=settings)) if d.code in ("RL401", "RL402")]
+
+
+def test_a_layout_beyond_all_sizes_is_refused_at_once():
+    found = [d for d in laid_out(tensor=10**21, expert=10**12) if d.code == "RL402"]
+    assert [d.fix for d in found] == ["Write tensor: 1 or 2 or 4.", "Write expert: 1."]
+
+
+def test_a_model_without_experts_spreads_none():
+    found, = laid_out(expert=2)
+    assert found.code == "RL402" and "no experts" in found.message and found.fix == "Write expert: 1."
+    assert not laid_out(expert=1)
+
+
+def test_sizes_for_heads_divide_the_key_value_heads_too():
+    assert {d.fix for d in laid_out(tensor=3) if d.code == "RL402"} == {"Write tensor: 1 or 2 or 4."}
+
+
+def test_devices_that_are_lent_hold_whole_engines():
+    found, = laid_out(placement=node("system", "elastic", dedicated=2, flexible=3), rollout_tensor=2)
+    assert found.code == "RL401" and "train role has 3 devices" in found.message and "2 or 4 devices" in found.fix
+    assert not laid_out(placement=node("system", "elastic", dedicated=2, flexible=4), rollout_tensor=2)
+    assert not laid_out(placement=node("system", "disaggregated", rollout=2, train=3), rollout_tensor=2)
+
+
 # ── old data ─────────────────────────────────────────────────────────────────────────────────────────
 
 def free(**changes):

@@ -11,7 +11,7 @@ from rldsl.axes import discover
 from rldsl.axes.base import Latency
 from rldsl.axes.control import Schedule
 from rldsl.runtime.control import Terms
-from rldsl.runtime.simulation.machine import Costs, simulate
+from rldsl.runtime.simulation.machine import Costs, Machine, simulate
 from rldsl.runtime.simulation.measure import bound, outcome
 from rldsl.runtime.simulation.trace import Trace, drawn
 
@@ -147,3 +147,22 @@ def test_a_latency_has_the_quantiles_and_the_mean_that_it_says(name):
     latency: Latency = discover.find("latency", name)(**example.params)
     grid = [latency.quantile((k + 0.5) / 20000) for k in range(20000)]
     assert grid == sorted(grid) and sum(grid) / 20000 == pytest.approx(latency.mean(), rel=0.02)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 5])
+@pytest.mark.parametrize("placement", [COLOCATED, system("disaggregated", 1, 3), system("disaggregated", 3, 1),
+                                       system("elastic", 1, 3), system("elastic", 3, 1)], ids=str)
+def test_a_share_of_less_than_a_whole_slot_is_one_slot_also_to_the_bound(placement, slots):
+    schedule = system("sync" if placement.shared() else "stream", *([] if placement.shared() else [1]))
+    costs = Costs(slots, 6.0)
+    o = outcome("x", placement, costs, simulate(schedule, placement, TERMS, costs, TAILED))
+    assert 0 < o.bound <= 1 + 1e-9 and -1e-9 <= o.idle < 1 and 0 <= o.idle_sampling + 1e-9
+
+
+def test_lent_slots_give_back_what_they_began_last():
+    """Four slots, of which two are the trainer's: the responses that began last go on when a slot is free."""
+    machine = Machine(system("stream", 1), ELASTIC, Terms(4, 1, 1), Costs(4, 6.0), STEADY)
+    machine._launch(4)
+    machine._serve()
+    machine._resize(True)
+    assert list(machine.running) == [0, 1] and list(machine.waiting) == [2, 3]
