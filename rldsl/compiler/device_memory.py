@@ -62,7 +62,7 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     for role, what, sizes in beside:
         if role in own:
             yield Phase(f"the {role}", role, {what: max(sizes) / own[role]})
-    if recipe.placement.choice.shared():
+    if recipe.placement.choice.shared() or recipe.placement.choice.lends():
         mine = HALF * found.parameters / train
         yield Phase("handing over the weights", "rollout" if weights >= mine else "train",
                     {"the trainer's weights": mine, "the engine's weights": weights})

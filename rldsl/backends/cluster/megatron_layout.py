@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -45,7 +46,7 @@ def parallel(cluster: Cluster, ranks: int, role: str = "train") -> Parallel:
             "RL401", f"{ranks} ranks of the {role} role cannot be divided into tensor {cluster.tensor} × pipeline "
             f"{cluster.pipeline}, and pipeline {cluster.pipeline} × expert {cluster.expert}",
             why="Every rank holds one piece of a whole copy of the model.",
-            fix=f"give the {role} role a multiple of {one} ranks")])
+            fix=f"give the {role} role a multiple of {math.lcm(one, cluster.pipeline * cluster.expert)} ranks")])
     return Parallel(cluster.tensor, cluster.pipeline, cluster.expert, ranks // one)
 
 

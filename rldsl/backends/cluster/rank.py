@@ -112,7 +112,7 @@ def refuse(spec: RankSpec) -> None:
         raise RecipeError([Diagnostic(
             "RL406", f"the cluster backend cannot train with {'; '.join(needs)}",
             why="what it computed would not be what the recipe says",
-            fix="run it with the local backend, or write replay(candidates) beside top_p or top_k")])
+            fix="run it in one process, cluster { local }; top_p and top_k go with tensor: 1")])
 
 
 class Rank:
