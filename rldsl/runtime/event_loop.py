@@ -41,8 +41,8 @@ WAIT = 0.02
 
 
 def execute(run: Run, stream: StreamingRollout, *, stall: float = STALL) -> None:
-    """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on, RL604 where nothing
-    happens for `stall` seconds, RL406 for what needs whole batches of answers."""
+    """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on, RL604 where engines
+    alone are waited for and none answers for `stall` seconds, RL406 for what needs whole batches of answers."""
     refuse(run, stream)
     with ThreadPoolExecutor(1, "train") as trainer, ThreadPoolExecutor(1, "score") as scorer:
         loop = EventLoop(run, stream, trainer, scorer, stall)
@@ -185,14 +185,10 @@ class EventLoop:
         if self.pausing and not self.scoring:
             self.pausing, self.paused = False, True
             self._tell(Event("paused"), time.monotonic() - self.stopped)
+        elif self.training is not None or self.scoring:
+            return  # trainer and scorers have deadlines of their own
         elif time.monotonic() - self.news > self.stall:
-            raise stalled(self._awaited(), self.stall)
-
-    def _awaited(self) -> str:
-        what = [in_flight(self.clock)]
-        what += [f"the scores of {len(self.scoring)} prompts"] if self.scoring else []
-        what += ["the trainer"] if self.training is not None else []
-        return " and ".join(filter(None, what)) or "nothing at all: the schedule orders nothing more"
+            raise stalled(in_flight(self.clock) or "nothing at all: the schedule orders nothing more", self.stall)
 
     def _ended(self, t: Trajectory) -> None:
         group = self.pool.get(t.group)

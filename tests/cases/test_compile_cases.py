@@ -231,6 +231,16 @@ def test_c032_phases_of_shared_devices_follow_one_another(compiled, recipe):
     assert compiled(*shared, cluster % f"made-{peak / 0.9:.2f}GB") == {}
 
 
+def test_c032_devices_that_are_lent_hold_an_engine_too(recipe):
+    def names(placement):
+        cluster = "cluster { nodes: 1, gpus_per_node: 8 }"
+        lines = (SEVEN, "distribution = tis(2.0)", f"system = sync on {placement}", cluster)
+        return {p.name for p in phases(recipe(*lines))}
+
+    assert "handing over the weights" in names("elastic(dedicated: 4, flexible: 4)")
+    assert "handing over the weights" not in names("disaggregated(rollout: 4, train: 4)")
+
+
 def test_c032_frozen_models_have_their_weights_too(recipe):
     def training(*more):
         lines = (SEVEN, "cluster { nodes: 1, gpus_per_node: 8 }", *more)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from collections import Counter
 from functools import cache
 
@@ -220,6 +221,20 @@ def test_a_stall_says_what_is_waited_for(tmp_path):
     with pytest.raises(RunError) as caught:
         event_loop.execute(run, stream, stall=0.2)
     assert caught.value.diagnostic.code == "RL604" and "16 responses in flight" in caught.value.diagnostic.message
+
+
+def test_a_batch_that_trains_for_long_is_no_stall(tmp_path):
+    run, stream = live(tmp_path, STREAM(1))
+    update, slept = run.trainer.update, []
+
+    def slow(job):
+        if len(slept) < 1:
+            slept.append(time.sleep(1.2))
+        return update(job)
+
+    run.trainer.update = slow
+    event_loop.execute(run, stream, stall=0.8)
+    assert slept and run.progress.batch == STEPS
 
 
 def test_an_engine_that_answers_what_nobody_asked_is_refused(tmp_path):

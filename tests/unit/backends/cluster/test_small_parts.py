@@ -14,12 +14,14 @@ from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.answers import require_sound
 from rldsl.backends.cluster.capability import lacks
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
+from rldsl.backends.cluster.megatron_layout import parallel
 from rldsl.backends.cluster.placement import Role, roles
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.settings import require_same, stated
 from rldsl.backends.cluster.streams import Stream
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
+from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions, Trajectory
@@ -182,6 +184,16 @@ def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
     asked = roles(recipe(tmp_path, "nodes: 1, reward: 3"))
     assert asked[-1] == Role("reward", 3) and asked[-1].bundle == {"CPU": 1.0}
     assert not any(role.name == "reward" for role in roles(recipe(tmp_path, "nodes: 1")))
+
+
+@pytest.mark.parametrize("expert, tensor, ranks, least", [(2, 1, 3, 2), (4, 2, 6, 4), (1, 2, 3, 2)])
+def test_ranks_that_do_not_divide_are_told_a_number_that_does(expert, tensor, ranks, least):
+    cluster = replace(Cluster(), tensor=tensor, expert=expert)
+    with pytest.raises(RecipeError) as caught:
+        parallel(cluster, ranks)
+    assert caught.value.diagnostics[0].code == "RL401"
+    assert caught.value.diagnostics[0].fix.endswith(f"a multiple of {least} ranks")
+    assert parallel(cluster, least).ranks == least
 
 
 def test_errors_travel_with_what_they_say():
