@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.variables import KL_EXACT, PRETRAIN
 from rldsl.axes.alignment import Alignment
@@ -14,57 +17,82 @@ from rldsl.diagnostics import Diagnostic, RecipeError
 
 ALIGNED = {"head_dtype", "replay_routing"}
 """What alignment may ask of these engines."""
+LOCAL = "run it in one process, cluster { local }, with a system that takes turns"
 
 
-def lacks(recipe: Recipe) -> list[str]:
-    """What would be missing, in words."""
-    found = []
+@dataclass(frozen=True)
+class Lack:
+    """What the engines cannot do, and what to write instead, in words."""
+
+    what: str
+    fix: str
+
+
+def lacks(recipe: Recipe) -> Iterator[Lack]:
+    """What would be missing."""
+    yield from _system(recipe)
+    yield from _choices(recipe)
+    yield from _compared_apart(recipe)
+    yield from _layout(recipe)
+    asking, optim = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)], recipe.settings.optim
+    if asking:
+        yield Lack(f"`{asking[0]}` asks a model in the trainer's process", LOCAL)
+    if any(PRETRAIN.name in reads(recipe, n) for n in recipe.nodes()):
+        yield Lack(f"it reads {PRETRAIN.name}", LOCAL)
+    if optim.layers is not None or optim.lora_rank is not None:
+        yield Lack("it trains a part of the policy", f"leave optim.layers and optim.lora_rank out, or {LOCAL}")
+
+
+def _system(recipe: Recipe) -> Iterator[Lack]:
+    placement = recipe.placement.choice
+    if recipe.schedule.choice.keeps_state() and placement.lends():
+        yield Lack(f"`{placement.name}` moves responses between engines, and state stays where it is",
+                   "write resume: reprefill")
+    if placement.serves() > 1:
+        yield Lack(f"`{placement.name}` serves several versions at once", "write versions: 1")
+
+
+def _choices(recipe: Recipe) -> Iterator[Lack]:
+    """Single choices that ask the engines for what they have not."""
     for node in recipe.distribution:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if asked - ALIGNED:
-            found.append(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})")
-    if recipe.schedule.choice.keeps_state() and recipe.placement.choice.lends():
-        found.append(f"`{recipe.placement.choice.name}` moves responses between engines, and state stays where it is")
-    if recipe.placement.choice.serves() > 1:
-        found.append(f"`{recipe.placement.choice.name}` serves several versions at once")
-    found += [f"`{n.name}` needs {n.choice.engine}" for n in recipe.nodes() if n.choice.engine]
-    found += [f"`{n.name}` lets a {n.choice.begin().policy} begin responses, and its engines hold the policy only"
-              for n in recipe.sampling if isinstance(n.choice, Beginning) and n.choice.begin().policy != "current"]
-    optim = recipe.settings.optim
-    asking = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)]
-    if asking:
-        found.append(f"`{asking[0]}` asks a model in the trainer's process")
-    if any(PRETRAIN.name in reads(recipe, n) for n in recipe.nodes()):
-        found.append(f"it reads {PRETRAIN.name}")
-    found += _compared_apart(recipe)
-    if optim.layers is not None or optim.lora_rank is not None:
-        found.append("it trains a part of the policy")
-    found += _layout(recipe)
-    return found
+            yield Lack(f"its engines cannot do what {node.choice.name} asks ({', '.join(sorted(asked - ALIGNED))})",
+                       f"leave {node.choice.name} out")
+    for node in recipe.nodes():
+        if node.choice.engine:
+            yield Lack(f"`{node.name}` needs {node.choice.engine}", f"leave {node.name} out")
+    for node in recipe.sampling:
+        if isinstance(node.choice, Beginning) and node.choice.begin().policy != "current":
+            yield Lack(f"`{node.name}` lets a {node.choice.begin().policy} begin responses, and its engines hold the "
+                       "policy only", f"leave {node.name} out, or {LOCAL}")
 
 
-def _layout(recipe: Recipe) -> list[str]:
+def _layout(recipe: Recipe) -> Iterator[Lack]:
     """What no rank of the trainer can do in its layout."""
-    cluster, sampler, found = recipe.settings.cluster, recipe.sampling[0].choice, []
+    cluster, sampler = recipe.settings.cluster, recipe.sampling[0].choice
     if cluster.context > 1:
-        found.append(f"context: {cluster.context} needs attention kernels that its trainer has not")
+        yield Lack(f"context: {cluster.context} needs attention kernels that its trainer has not",
+                   "write context: 1, and a larger tensor or pipeline")
     if cluster.tensor > 1 and (sampler.top_k is not None or (sampler.top_p is not None and sampler.top_p < 1)):
-        found.append(f"no rank of tensor: {cluster.tensor} sees the whole vocabulary, as top_p or top_k needs")
-    return found
+        yield Lack(f"no rank of tensor: {cluster.tensor} sees the whole vocabulary, as top_p or top_k needs",
+                   "write tensor: 1")
 
 
-def _compared_apart(recipe: Recipe) -> list[str]:
+def _compared_apart(recipe: Recipe) -> Iterator[Lack]:
     """What compares whole distributions of the policy and of a model that is not on the same ranks."""
     read = {name for n in recipe.nodes() for name in reads(recipe, n)}
     compared = {REFERENCE: KL_EXACT.name in read, TEACHER: any(map(is_divergence, read))}
-    return [f"it compares whole distributions with the {role.role}, which has ranks of its own (cluster.{role.role}), "
-            "and those are never sent" for role in apart(recipe) if compared.get(role.role)]
+    for role in apart(recipe):
+        if compared.get(role.role):
+            yield Lack(f"it compares whole distributions with the {role.role}, which has ranks of its own "
+                       f"(cluster.{role.role}), and those are never sent", f"leave cluster.{role.role} out")
 
 
 def refuse(recipe: Recipe) -> None:
     """RecipeError RL406 for what these engines cannot do."""
-    if needs := lacks(recipe):
+    if needs := list(lacks(recipe)):
         raise RecipeError([Diagnostic(
-            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(needs)}",
+            "RL406", f"the cluster backend cannot run `{recipe.name}`: {'; '.join(n.what for n in needs)}",
             why="what an engine cannot do would be left out silently",
-            fix="choose what it can, or run the recipe in one process: cluster { local }")])
+            fix="; ".join(dict.fromkeys(n.fix for n in needs)))])

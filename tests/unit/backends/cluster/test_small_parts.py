@@ -12,7 +12,7 @@ import pytest
 from rldsl.backends.choose import opener
 from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.answers import require_sound
-from rldsl.backends.cluster.capability import lacks
+from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.megatron_layout import parallel
 from rldsl.backends.cluster.placement import Role, roles
@@ -133,7 +133,7 @@ ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify
 def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
     made = recipe(tmp_path, cluster, system, sets=[f"{k}={v}" for k, v in ROLES.items()])
     assert roles(made) == tuple(Role(*w) for w in wanted)
-    assert lacks(made) == []
+    assert not [*lacks(made)]
 
 
 DISTILLED = ("advantage=none", "ratio=none", 'model.teachers=["toy:llama-1x128", "toy:llama-3x128"]',
@@ -146,14 +146,14 @@ DISTILLED = ("advantage=none", "ratio=none", 'model.teachers=["toy:llama-1x128",
     ("teacher", (*DISTILLED, "gate=distill(jsd, over: top_k(4))")),
 ])
 def test_whole_distributions_are_compared_on_the_same_ranks_only(tmp_path, role, sets):
-    apart = lacks(recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1")))
-    assert len(apart) == 1 and f"cluster.{role}" in apart[0]
-    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
+    apart, = lacks(recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1")))
+    assert f"cluster.{role}" in apart.what and apart.fix == f"leave cluster.{role} out"
+    assert not [*lacks(recipe(tmp_path, "nodes: 1", sets=sets))]
 
 
 def test_a_sampled_token_is_compared_wherever_the_teacher_is(tmp_path):
     sets = (*DISTILLED, "gate=distill(reverse_kl, over: sampled)", "cluster.teacher=1")
-    assert lacks(recipe(tmp_path, "nodes: 1", sets=sets)) == []
+    assert not [*lacks(recipe(tmp_path, "nodes: 1", sets=sets))]
 
 
 def test_the_cluster_block_chooses_the_backend(tmp_path):
@@ -166,18 +166,30 @@ def test_the_cluster_block_chooses_the_backend(tmp_path):
 
 
 def test_what_the_engines_lack_is_named(tmp_path):
-    assert lacks(recipe(tmp_path, "nodes: 1")) == []
+    assert not [*lacks(recipe(tmp_path, "nodes: 1"))]
     kept = recipe(tmp_path, "nodes: 1", "partial(0.5, resume: keep_state) on disaggregated(rollout: 1, train: 1)")
-    assert lacks(kept) == []
+    assert not [*lacks(kept)]
     other = recipe(tmp_path, "nodes: 1, context: 2", "stream(1) on disaggregated(rollout: 1, train: 2, versions: 2)")
-    assert [told.partition(" ")[2][:14] for told in lacks(other)] == ["serves several", "2 needs attent"]
+    assert [each.what.partition(" ")[2][:14] for each in lacks(other)] == ["serves several", "2 needs attent"]
+
+
+def test_a_remedy_is_for_what_is_lacking_and_another_process_is_none_for_a_system_that_overlaps(tmp_path):
+    system = "stream(1, resume: keep_state) on elastic(dedicated: 1, flexible: 2, versions: 2)"
+    with pytest.raises(RecipeError) as caught:
+        refuse(recipe(tmp_path, "nodes: 1, context: 2", system))
+    found = caught.value.diagnostics[0]
+    assert found.code == "RL406" and "one process" not in found.fix
+    assert found.fix == "write resume: reprefill; write versions: 1; write context: 1, and a larger tensor or pipeline"
+    mended = "stream(1, resume: reprefill) on elastic(dedicated: 1, flexible: 2, versions: 1)"
+    refuse(recipe(tmp_path, "nodes: 1, context: 1", mended))
 
 
 def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
     """C-025, C-065: no push of these engines carries one."""
     plain = recipe(tmp_path, "nodes: 1")
     optim = replace(plain.settings.optim, lora_rank=4)
-    assert lacks(replace(plain, settings=replace(plain.settings, optim=optim))) == ["it trains a part of the policy"]
+    found, = lacks(replace(plain, settings=replace(plain.settings, optim=optim)))
+    assert found.what == "it trains a part of the policy"
 
 
 def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
