@@ -48,9 +48,6 @@ def readers(recipe: Recipe) -> Iterator[Reader]:
                  ("feedback",), "a source in the feedback that can score a sampled response")
     for name in ("every", "samples", "problems"):
         yield Reader(f"evaluate.{name}", lambda: bool(s.evaluate.tasks), ("evaluate.tasks",), "a task to evaluate")
-    yield Reader("cluster.host_memory",
-                 lambda: s.cluster.gpus_per_node is not None and recipe.placement.choice.shared(),
-                 ("system", "cluster.gpus_per_node"), "engines that sleep: GPUs that sampling and training share")
     yield Reader("track.experiment", lambda: s.track.mlflow is not None, ("track.mlflow",),
                  "an MLflow server: track.mlflow")
     yield Reader("track.traces_every", lambda: s.track.traces is not None, ("track.traces",), "traces: track.traces")

@@ -81,7 +81,6 @@ def test_through_a_let(tmp_path, code, value, axes):
     ("RL201", "modle { x: 1 }", "modle"), ("RL210", "cluster { local, nodes: 2 }", "local"),
     ("RL210", "cluster { nodes: 2, reward: 2, local }", "local"),
     ("RL211", "data { batch_size: 8 }", "batch_size"), ("RL208", "evaluate { every: 5 }", "5"),
-    ("RL208", "cluster { nodes: 2, host_memory: 64GB }", "64GB"),
     ("RL203", "feedback { timeout: 5 }", "5"), ("RL204", "optim { epochs: 0 }", "0"),
 ])
 @pytest.mark.parametrize("where", ["recipe", "parent", "profile"])
