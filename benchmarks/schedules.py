@@ -88,6 +88,14 @@ class Tailed:
     def version(self) -> int:
         return self.inner.version
 
+    @property
+    def moved(self) -> float:
+        return self.inner.moved
+
+    @property
+    def keeps(self) -> bool:
+        return self.inner.keeps
+
     def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
         for r in requests:
             for single in (replace(r, siblings=1, first=r.first + s) for s in range(r.siblings)):

@@ -59,6 +59,8 @@ class Clock:
     """Implements StreamingRollout: 20 ms a token, with a length that the response's number draws."""
 
     version: int = 0
+    keeps: bool = False
+    moved: float = 0.0
     flight: list[tuple[float, Request]] = field(default_factory=list)
 
     def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:

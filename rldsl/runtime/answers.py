@@ -29,7 +29,7 @@ class Answers:
 
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
                greedy: bool = False) -> list[Trajectory]:
-        """See RolloutEngine. RunError RL604 where no answer comes for too long."""
+        """See RolloutEngine. RunError RL604 where no answer comes and none gets longer for too long."""
         order = {(r.group, r.first + s): i for i, (r, s) in enumerate(
             (r, s) for r in requests for s in range(r.siblings))}
         self.stream.start(requests, replace(options, temperature=0.0) if greedy else options, batch=batch)
@@ -38,7 +38,7 @@ class Answers:
         while len(found) < len(order):
             new = self.stream.poll(1.0)
             last = time.monotonic() if new else last
-            if time.monotonic() - last > self.stall:
+            if time.monotonic() - max(last, self.stream.moved) > self.stall:
                 missing = [f"{g}.{s}" for (g, s), place in order.items() if place not in found]
                 raise stalled(f"{len(missing)} of {len(order)} answers, {missing[0]} the first of them", self.stall)
             for t in new:

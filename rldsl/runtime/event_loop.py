@@ -42,7 +42,7 @@ WAIT = 0.02
 
 def execute(run: Run, stream: StreamingRollout, *, stall: float = STALL) -> None:
     """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on, RL604 where engines
-    alone are waited for and none answers for `stall` seconds, RL406 for what needs whole batches of answers."""
+    alone are waited for and none moves for `stall` seconds, RL406 for what needs whole batches of answers."""
     refuse(run, stream)
     with ThreadPoolExecutor(1, "train") as trainer, ThreadPoolExecutor(1, "score") as scorer:
         loop = EventLoop(run, stream, trainer, scorer, stall)
@@ -187,7 +187,7 @@ class EventLoop:
             self._tell(Event("paused"), time.monotonic() - self.stopped)
         elif self.training is not None or self.scoring:
             return  # trainer and scorers have deadlines of their own
-        elif time.monotonic() - self.news > self.stall:
+        elif time.monotonic() - max(self.news, self.stream.moved) > self.stall:
             raise stalled(in_flight(self.clock) or "nothing at all: the schedule orders nothing more", self.stall)
 
     def _ended(self, t: Trajectory) -> None:

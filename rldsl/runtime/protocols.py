@@ -75,10 +75,11 @@ class RolloutEngine(Protocol):
 class StreamingRollout(Protocol):
     """Answers requests one by one, while others wait or are answered. Nothing here waits for a response to end. One
     that `keeps` goes on with what was paused from what it has computed of it, keys and values of older weights
-    included; it may still compute it again."""
+    included; it may still compute it again. `moved` is when it last wrote a token (`time.monotonic`)."""
 
     version: int
     keeps: bool
+    moved: float
 
     def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
         """Begins to answer, and returns at once; every sibling is its own stream. What is paused goes on from its

@@ -51,6 +51,11 @@ class Rollouts:
         """See StreamingRollout."""
         return self.spec.keeps
 
+    @property
+    def moved(self) -> float:
+        """See StreamingRollout."""
+        return max(engine.moved for engine in self._engines)
+
     def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
                greedy: bool = False) -> list[Trajectory]:
         """See RolloutEngine. What was started before and finishes meanwhile is left for `poll`."""

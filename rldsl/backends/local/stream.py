@@ -7,6 +7,7 @@ with a scheduler of its own does to a run, on any machine.
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ class LocalStream:
 
     def __init__(self, policy: Policy, seed: int, piece: int = 8):
         self.policy, self.seed, self.piece, self.version = policy, seed, piece, 0
+        self.moved = time.monotonic()
         self._flight: list[_Asked] = []
         self._ended: list[Trajectory] = []
         self._failed: BaseException | None = None
@@ -143,4 +145,5 @@ class LocalStream:
         with self._changed:
             self._flight = going + self._flight[len(flight):]
             self._ended += ended
+            self.moved = time.monotonic()
             self._changed.notify_all()

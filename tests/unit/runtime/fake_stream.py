@@ -21,6 +21,7 @@ class FakeStream:
     answer: Answer
     version: int = -1
     keeps: bool = False
+    moved: float = 0.0
     flight: list[Request] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
     sent: list[object] = field(default_factory=list)
@@ -45,6 +46,7 @@ class FakeStream:
                 ended.append(Trajectory(r.group, r.first, r.row, r.prompt, p.tokens, p.logps, p.versions, "stop", text))
             else:
                 going.append(replace(r, prefix=p))
+        self.moved = time.monotonic() if self.flight else self.moved
         self.flight = going
         return ended
 

@@ -14,12 +14,14 @@ import pytest
 from rldsl.axes import discover
 from rldsl.axes.control import Schedule
 from rldsl.runtime import checkpoint, event_loop
+from rldsl.runtime.answers import Answers
 from rldsl.runtime.control import Terms, replay
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.journal import kept_events, read_journal
 from rldsl.runtime.run import Progress
 from rldsl.runtime.simulation.machine import Costs, simulate
 from rldsl.runtime.simulation.trace import recorded
+from rldsl.runtime.trajectory import Request, SamplingOptions
 
 from .fake_stream import FakeStream
 from .fakes import events, plan_of, reads, run_of
@@ -212,6 +214,21 @@ def test_one_source_at_a_time(tmp_path):
     with pytest.raises(RunError) as caught:
         event_loop.execute(run, stream, stall=5)
     assert caught.value.diagnostic.code == "RL407" and "source" in caught.value.diagnostic.message
+
+
+def test_responses_that_take_long_are_no_stall(tmp_path):
+    """Neither those that are trained nor answers to held-out problems, as long as they get longer."""
+    run, stream = live(tmp_path, STREAM(1), lambda request, sibling: "yes" + "." * 60, steps=1)
+    poll = stream.poll
+
+    def slow(timeout):
+        time.sleep(0.01)
+        return poll(timeout)
+
+    stream.poll = slow
+    event_loop.execute(run, stream, stall=0.3)
+    assert run.progress.batch == 1
+    assert len(Answers(stream, 0.3).sample([Request(0, 0, (1,), 2)], SamplingOptions(1.0, 99), batch=-1)) == 2
 
 
 def test_a_stall_says_what_is_waited_for(tmp_path):
