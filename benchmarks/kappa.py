@@ -18,16 +18,16 @@ from pathlib import Path
 import torch
 
 from rldsl.algebra import expr as a
-from rldsl.backends.cluster.engine_process import spawner as engine_spawner
-from rldsl.backends.cluster.megatron_layout import Parallel
+from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.placement import ROLLOUT, TRAIN, Reserved, Role, reserve
-from rldsl.backends.cluster.rank import PolicySpec, RankSpec
-from rldsl.backends.cluster.ranks import Ranks, start
-from rldsl.backends.cluster.ranks import spawner as rank_spawner
 from rldsl.backends.cluster.ray_session import ray_session
-from rldsl.backends.cluster.rollouts import Rollouts
-from rldsl.backends.cluster.streams import EngineSpec
-from rldsl.backends.cluster.trainer import ClusterTrainer
+from rldsl.backends.cluster.rollout.engine_process import spawner as engine_spawner
+from rldsl.backends.cluster.rollout.rollouts import Rollouts
+from rldsl.backends.cluster.rollout.streams import EngineSpec
+from rldsl.backends.cluster.training.rank import PolicySpec, RankSpec
+from rldsl.backends.cluster.training.ranks import Ranks, start
+from rldsl.backends.cluster.training.ranks import spawner as rank_spawner
+from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.local.hf_folder import write_folder
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.tokenizer import CharacterTokenizer

@@ -18,12 +18,12 @@ import numpy as np
 import ray
 import torch
 
-from rldsl.backends.cluster.engine_process import spawner
 from rldsl.backends.cluster.model_folder import source
 from rldsl.backends.cluster.placement import ROLLOUT, Role, reserve
 from rldsl.backends.cluster.ray_session import ray_session
-from rldsl.backends.cluster.rollouts import Rollouts
-from rldsl.backends.cluster.streams import EngineSpec
+from rldsl.backends.cluster.rollout.engine_process import spawner
+from rldsl.backends.cluster.rollout.rollouts import Rollouts
+from rldsl.backends.cluster.rollout.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.backends.local.hf_weights import exported
 from rldsl.backends.local.load import load_policy

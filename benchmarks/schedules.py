@@ -27,8 +27,8 @@ from simulated_against_live import LONGEST, PROMPTS, SIBLINGS, length
 
 from rldsl.axes.control import Event
 from rldsl.backends.cluster import launch
-from rldsl.backends.cluster.engine_process import spawner
-from rldsl.backends.cluster.rollout_actor import RolloutActor
+from rldsl.backends.cluster.rollout.actor import RolloutActor
+from rldsl.backends.cluster.rollout.engine_process import spawner
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.compiler.resolve.alone import system_alone

@@ -35,16 +35,16 @@ def main() -> None:
 
 def measure(tokens: int, variant: str, rank: int, port: str) -> None:
     """Print MiB above the inputs and CPU seconds of one variant on one rank."""
-    from rldsl.backends.cluster import megatron_cpu
+    from rldsl.backends.cluster.megatron import cpu
 
-    megatron_cpu.prepare()
+    cpu.prepare()
     import torch
 
-    from rldsl.backends.cluster.megatron_layout import Parallel, join, leave
+    from rldsl.backends.cluster.megatron.layout import Parallel, join, leave
 
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(rank)
-    with megatron_cpu.devices():
+    with cpu.devices():
         join(Parallel(tensor=RANKS), rank, f"127.0.0.1:{port}")
         own = VOCABULARY // RANKS
         head = torch.randn(own, WIDTH, generator=generator).requires_grad_()
@@ -64,7 +64,7 @@ def loss(variant: str, hidden: Any, head: Any, targets: Any, rank: int) -> Any:
     from megatron.core import parallel_state as ps
     from megatron.core.tensor_parallel import vocab_parallel_cross_entropy
 
-    from rldsl.backends.cluster.megatron_logprob import Vocabulary, token_statistics
+    from rldsl.backends.cluster.megatron.logprob import Vocabulary, token_statistics
     from rldsl.runtime.trajectory import SamplingOptions
 
     if variant == "ours":

@@ -1,4 +1,4 @@
-"""The backend of several processes: Ray actors, rollouts in vLLM, training in Megatron-core.
+"""The backend of several processes: `rollout` samples with vLLM, `training` trains over ranks, each with `megatron`.
 
-Importing this package imports none of them.
+`launch` starts them on Ray and runs the plan. Importing this package imports none of the libraries.
 """

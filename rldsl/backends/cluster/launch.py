@@ -12,6 +12,14 @@ from typing import Any
 
 import torch
 
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.rollout.engine_process import spawner
+from rldsl.backends.cluster.rollout.rollouts import Rollouts
+from rldsl.backends.cluster.rollout.streams import EngineSpec
+from rldsl.backends.cluster.training.layout_change import FOLDER, changed, rewritten, trained
+from rldsl.backends.cluster.training.rank import RankSpec
+from rldsl.backends.cluster.training.roles import frozen, rank_specs, start_trainer
+from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
 from rldsl.backends.local.device import device_use
 from rldsl.backends.local.hf_weights import exported
@@ -41,21 +49,13 @@ from rldsl.runtime.stages_after import keep, untrained
 from rldsl.runtime.usage import Usage
 
 from .capability import refuse
-from .engine_process import spawner
-from .layout_change import FOLDER, changed, rewritten, trained
-from .megatron_layout import Parallel
 from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
 from .placement import LENT, REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
-from .rank import RankSpec
 from .ray_session import ray_session
 from .reward import RewardSite
 from .reward import spawner as reward_spawner
-from .rollouts import Rollouts
 from .stage_folder import MODEL
-from .streams import EngineSpec
-from .trainer import ClusterTrainer
-from .training import frozen, rank_specs, start_trainer
 from .weights import Weights, pack
 
 RESTARTS = 3

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from rldsl.backends.cluster.parcel import Parcel
-from rldsl.backends.cluster.rank import Rank, RankSpec
+from rldsl.backends.cluster.training.parcel import Parcel
+from rldsl.backends.cluster.training.rank import Rank, RankSpec
 from rldsl.runtime.trajectory import Trajectory
 
 
@@ -84,11 +84,11 @@ def logits(rank: Rank, ids: Tensor) -> Tensor:
     """Logits [b, s, V] of a causal forward, on one rank."""
     import torch
 
-    from rldsl.backends.cluster import megatron_cpu
+    from rldsl.backends.cluster.megatron import cpu
 
     held = rank.policy.held
     mask = ~torch.ones(1, 1, ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
-    with megatron_cpu.devices(), torch.no_grad():
+    with cpu.devices(), torch.no_grad():
         states = held.trunk(ids, torch.arange(ids.shape[1]).expand_as(ids), mask)
         return (states @ held.trunk.head.t()).transpose(0, 1)[..., :held.shape.dense.vocabulary].clone()
 
@@ -102,8 +102,8 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
     import torch.distributed as dist
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from rldsl.backends.cluster import megatron_logprob
-    from rldsl.backends.cluster.parcel import packed
+    from rldsl.backends.cluster.megatron import logprob
+    from rldsl.backends.cluster.training.parcel import packed
 
     from .updates import job, objective
 
@@ -116,7 +116,7 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
                 seen["made"].add(out.shape[-1])
             return out
 
-    product = megatron_logprob.product
+    product = logprob.product
 
     def watched_product(*arguments):
         out = product(*arguments)
@@ -128,9 +128,9 @@ def watched(rank: Rank, rows: Sequence[Trajectory], chunk: int) -> dict[str, Any
         return dist.all_reduce(tensor, *arguments, **named)
 
     update = job(objective(regularisers=()), list(rows))
-    with mock.patch.object(megatron_logprob, "CHUNK_LOGITS", chunk), \
-            mock.patch.object(megatron_logprob, "product", watched_product), \
-            mock.patch.object(megatron_logprob, "dist", SimpleNamespace(all_reduce=watched_reduce,
+    with mock.patch.object(logprob, "CHUNK_LOGITS", chunk), \
+            mock.patch.object(logprob, "product", watched_product), \
+            mock.patch.object(logprob, "dist", SimpleNamespace(all_reduce=watched_reduce,
                                                                         ReduceOp=dist.ReduceOp)), Watch():
         rank.update(rows, packed(update))
     return seen

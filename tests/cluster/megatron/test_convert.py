@@ -6,8 +6,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rldsl.backends.cluster.convert import cut, joined, merged, padded_vocabulary, separated
-from rldsl.backends.cluster.megatron_layout import Parallel
+from rldsl.backends.cluster.megatron.convert import cut, joined, merged, padded_vocabulary, separated
+from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.local.toy import toy_architecture
 from rldsl.diagnostics import RecipeError
 

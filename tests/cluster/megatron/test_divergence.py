@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from rldsl.algebra.divergence import FORWARD_KL, JSD, REVERSE_KL, Divergence
-from rldsl.backends.cluster import megatron_divergence
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.parcel import packed
+from rldsl.backends.cluster.megatron import divergence
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.training.parcel import packed
 from rldsl.backends.local.divergence import Sides
 from rldsl.backends.local.divergence import token_divergence as embedded_divergence
 from rldsl.backends.local.hf_weights import exported
@@ -32,14 +32,14 @@ KINDS = [Divergence(REVERSE_KL), Divergence(FORWARD_KL, temperature=1.7), Diverg
 @pytest.mark.parametrize("what", KINDS, ids=lambda d: d.name)
 @pytest.mark.parametrize("listed", [False, True])
 def test_one_rank_gives_the_divergence_of_the_embedded_backend(monkeypatch, what, listed) -> None:
-    monkeypatch.setattr(megatron_divergence, "CHUNK_LOGITS", 32 * 50)
+    monkeypatch.setattr(divergence, "CHUNK_LOGITS", 32 * 50)
     weights, found = torch.randn(23, generator=torch.Generator().manual_seed(4)), []
     some = torch.randint(0, 50, (23, 6), generator=torch.Generator().manual_seed(8))
     candidates = torch.cat([some, inputs()[2].unsqueeze(1)], 1) if listed else None
     for ours in (True, False):
         hidden, head, targets, other, near = inputs()
         sides = Sides(hidden, head, other, near)
-        value = megatron_divergence.token_divergence(sides, targets, ALONE, OPTIONS, what, candidates=candidates) if (
+        value = divergence.token_divergence(sides, targets, ALONE, OPTIONS, what, candidates=candidates) if (
             ours) else embedded_divergence(sides, targets, OPTIONS, what, candidates)
         (weights * value).sum().backward()
         found.append((value.detach(), hidden.grad, head.grad))
@@ -101,7 +101,7 @@ def sent(rank, rows, parcel) -> tuple[int, int]:
     """(the most numbers that one gathering, one summing of a divergence sends from a rank)."""
     import torch.distributed as dist
 
-    from rldsl.backends.cluster import megatron_logprob
+    from rldsl.backends.cluster.megatron import logprob
 
     most = {"gathered": 0, "reduced": 0}
 
@@ -115,6 +115,6 @@ def sent(rank, rows, parcel) -> tuple[int, int]:
 
     heads = SimpleNamespace(all_reduce=all_reduce, ReduceOp=dist.ReduceOp)
     states = SimpleNamespace(all_reduce=dist.all_reduce, all_gather=all_gather)
-    with mock.patch.object(megatron_logprob, "dist", heads), mock.patch.object(megatron_divergence, "dist", states):
+    with mock.patch.object(logprob, "dist", heads), mock.patch.object(divergence, "dist", states):
         rank.update(rows, parcel)
     return most["gathered"], most["reduced"]

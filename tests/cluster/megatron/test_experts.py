@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 import torch
 
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import Part, RankSpec
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.training.parcel import packed
+from rldsl.backends.cluster.training.rank import Part, RankSpec
 from rldsl.backends.local.coefficients import coefficients
 from rldsl.backends.local.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.parcel import packed
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.training.parcel import packed
 from rldsl.backends.local.hf_weights import exported
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally

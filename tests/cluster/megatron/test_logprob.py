@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from rldsl.algebra.divergence import Divergence
-from rldsl.backends.cluster import megatron_logprob
-from rldsl.backends.cluster.megatron_layout import Parallel
+from rldsl.backends.cluster.megatron import logprob
+from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.local.forward import forward
 from rldsl.backends.local.logprob import token_statistics as embedded_statistics
 from rldsl.compiler.objective import Named
@@ -23,7 +23,7 @@ from .test_experts import column
 from .updates import SAMPLING, SGD, load, made_rows, objective, spec_of
 
 OPTIONS = SamplingOptions(0.7, 8)
-ALONE = megatron_logprob.Vocabulary(None, 1, 0, 50, 50)
+ALONE = logprob.Vocabulary(None, 1, 0, 50, 50)
 
 
 def inputs() -> tuple[torch.Tensor, ...]:
@@ -49,10 +49,10 @@ def both(ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize("options", [OPTIONS, SamplingOptions(1.0, 8, top_k=9), SamplingOptions(0.9, 8, top_p=0.8)])
 @pytest.mark.parametrize("more", [False, True])
 def test_one_rank_gives_the_statistics_of_the_embedded_backend(monkeypatch, options, more) -> None:
-    monkeypatch.setattr(megatron_logprob, "CHUNK_LOGITS", 16 * 50)
+    monkeypatch.setattr(logprob, "CHUNK_LOGITS", 16 * 50)
 
     def ours(hidden, head, targets, other, near):
-        return megatron_logprob.token_statistics(hidden, head, targets, ALONE, options, entropy=more,
+        return logprob.token_statistics(hidden, head, targets, ALONE, options, entropy=more,
                                                  squares=more, reference=(other, near) if more else None)
 
     def theirs(hidden, head, targets, other, near):
@@ -67,7 +67,7 @@ def test_recorded_candidates_are_the_distribution() -> None:
     candidates = torch.cat([listed, inputs()[2].unsqueeze(1)], 1)
 
     def ours(hidden, head, targets, other, near):
-        return megatron_logprob.token_statistics(hidden, head, targets, ALONE, OPTIONS, candidates=candidates,
+        return logprob.token_statistics(hidden, head, targets, ALONE, OPTIONS, candidates=candidates,
                                                  entropy=True, squares=True, reference=(other, near))
 
     def theirs(hidden, head, targets, other, near):
@@ -80,10 +80,10 @@ def test_recorded_candidates_are_the_distribution() -> None:
 def test_a_wide_head_multiplies_in_float32() -> None:
     hidden, head, targets, *_ = inputs()
     half, small = hidden.detach().bfloat16(), head.detach().bfloat16()
-    found = megatron_logprob.token_statistics(half, small, targets, ALONE, OPTIONS, wide=True).logp
-    exact = megatron_logprob.token_statistics(half.float(), small.float(), targets, ALONE, OPTIONS).logp
+    found = logprob.token_statistics(half, small, targets, ALONE, OPTIONS, wide=True).logp
+    exact = logprob.token_statistics(half.float(), small.float(), targets, ALONE, OPTIONS).logp
     assert torch.equal(found, exact)
-    assert not torch.equal(megatron_logprob.token_statistics(half, small, targets, ALONE, OPTIONS).logp, exact)
+    assert not torch.equal(logprob.token_statistics(half, small, targets, ALONE, OPTIONS).logp, exact)
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -119,7 +119,7 @@ def test_logits_are_neither_gathered_nor_kept(processes, folders, parallel) -> N
 
 
 def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
-    from rldsl.backends.cluster.rank import refuse
+    from rldsl.backends.cluster.training.rank import refuse
 
     sampling = SamplingOptions(1.0, 8, top_p=0.9)
     spec = spec_of(Parallel(tensor=2), folders["llama"], "float32", objective(), sampling, SGD)

@@ -9,9 +9,9 @@ import torch
 
 from rldsl.algebra import expr as a
 from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT, SQUARES
-from rldsl.backends.cluster.megatron_layout import Parallel, parallel
-from rldsl.backends.cluster.parcel import packed
-from rldsl.backends.cluster.rank import refuse
+from rldsl.backends.cluster.megatron.layout import Parallel, parallel
+from rldsl.backends.cluster.training.parcel import packed
+from rldsl.backends.cluster.training.rank import refuse
 from rldsl.backends.local.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from rldsl.backends.cluster.frozen_ranks import FrozenRanks
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.rank import CriticSpec, PolicySpec, RankSpec
-from rldsl.backends.cluster.ranks import Ranks, spawner, start
+from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.ray_session import ray_session
-from rldsl.backends.cluster.trainer import ClusterTrainer
+from rldsl.backends.cluster.training.frozen_ranks import FrozenRanks
+from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpec
+from rldsl.backends.cluster.training.ranks import Ranks, spawner, start
+from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.cluster.weights import unpack
 from rldsl.backends.local.hf_weights import exported
 from rldsl.backends.local.teachers import Teachers

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.parcel import packed
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.training.parcel import packed
 from rldsl.backends.local.forward import Critic
 from rldsl.backends.local.hf_folder import reader
 from rldsl.backends.local.hf_weights import adopt, exported

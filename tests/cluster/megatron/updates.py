@@ -9,8 +9,8 @@ import torch
 from rldsl.algebra import expr as a
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.variables import ADVANTAGE, LENGTH, LOGP, LOGP_OLD
-from rldsl.backends.cluster.megatron_layout import Parallel
-from rldsl.backends.cluster.rank import CriticSpec, PolicySpec, RankSpec
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpec
 from rldsl.backends.local.architecture import from_config
 from rldsl.backends.local.engine import LocalEngine
 from rldsl.backends.local.hf_folder import read_config

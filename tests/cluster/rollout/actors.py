@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rldsl.backends.cluster.rollout_actor import RolloutActor
+from rldsl.backends.cluster.rollout.actor import RolloutActor
 
 
 class Faulty(RolloutActor):

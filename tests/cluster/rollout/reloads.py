@@ -14,8 +14,8 @@ guard.prepare()
 
 import torch  # noqa: E402
 
-from rldsl.backends.cluster.rollout_engine import VllmEngine  # noqa: E402
-from rldsl.backends.cluster.streams import EngineSpec, Stream  # noqa: E402
+from rldsl.backends.cluster.rollout.engine import VllmEngine  # noqa: E402
+from rldsl.backends.cluster.rollout.streams import EngineSpec, Stream  # noqa: E402
 from rldsl.backends.cluster.weights import pack  # noqa: E402
 from rldsl.runtime.trajectory import Request, SamplingOptions  # noqa: E402
 from tests.cluster import models  # noqa: E402

@@ -10,10 +10,10 @@ import pytest
 import ray
 import torch
 
-from rldsl.backends.cluster import engine_process
 from rldsl.backends.cluster.placement import Role, reserve
-from rldsl.backends.cluster.rollouts import Rollouts
-from rldsl.backends.cluster.streams import EngineSpec
+from rldsl.backends.cluster.rollout import engine_process
+from rldsl.backends.cluster.rollout.rollouts import Rollouts
+from rldsl.backends.cluster.rollout.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions

@@ -11,14 +11,14 @@ import pytest
 
 from rldsl.backends.choose import opener
 from rldsl.backends.cluster import deaths
-from rldsl.backends.cluster.answers import require_sound
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
-from rldsl.backends.cluster.megatron_layout import parallel
+from rldsl.backends.cluster.megatron.layout import parallel
 from rldsl.backends.cluster.placement import Role, roles
 from rldsl.backends.cluster.ray_session import _start
-from rldsl.backends.cluster.settings import require_same, stated
-from rldsl.backends.cluster.streams import Stream
+from rldsl.backends.cluster.rollout.answers import require_sound
+from rldsl.backends.cluster.rollout.settings import require_same, stated
+from rldsl.backends.cluster.rollout.streams import Stream
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.compiler.settings import Cluster

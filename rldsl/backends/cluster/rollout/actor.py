@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from rldsl.backends.cluster import guard
+from rldsl.backends.cluster.weights import Manifest
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Trajectory
 from rldsl.runtime.usage import resident
 
-from . import guard
 from .streams import EngineSpec, Report, Stream
-from .weights import Manifest
 
 Command = tuple[Callable[[Any], Any], Future]
 
@@ -90,7 +90,7 @@ class RolloutActor:
 
     def _work(self, spec: EngineSpec) -> None:
         try:
-            from .rollout_engine import VllmEngine
+            from .engine import VllmEngine
 
             engine = VllmEngine(spec)
             while True:

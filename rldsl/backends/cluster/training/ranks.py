@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from rldsl.backends.cluster import guard
+from rldsl.backends.cluster.deaths import dead, own_words, stalled
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.usage import resident
-
-from . import guard
-from .deaths import dead, own_words, stalled
 
 if TYPE_CHECKING:
     from .rank import RankSpec

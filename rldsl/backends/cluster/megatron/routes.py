@@ -17,8 +17,8 @@ from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Trajectory
 
-from .megatron_model import Trunk
-from .megatron_pack import Packed
+from .model import Trunk
+from .pack import Packed
 
 
 def replayed(trunk: Trunk, rows: Sequence[Trajectory], packed: Packed) -> None:

@@ -17,7 +17,7 @@ from rldsl.backends.local.train_optimizer import OptimizerSpec
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 
-from .megatron_model import Trunk
+from .model import Trunk
 
 OPTIMIZERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "torch.optim:AdamW": lambda a: {

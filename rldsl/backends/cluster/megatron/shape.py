@@ -10,7 +10,7 @@ from rldsl.backends.local.architecture import Architecture, Llama3Scaling, from_
 from rldsl.backends.local.hf_folder import read_config
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-from .megatron_layout import Parallel
+from .layout import Parallel
 
 MOE = "qwen3_moe"
 LLAMA3 = (1.0, 4.0, 8192)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from rldsl.backends.cluster.weights import Manifest, agree
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Trajectory
 
@@ -16,9 +17,8 @@ from .kept_streams import KeptStreams
 from .reload import keep_weights_readable
 from .settings import differs, require_same, stated
 from .streams import EngineSpec, Stream
-from .weights import Manifest, agree
 
-RECEIVER = "rldsl.backends.cluster.reload.WeightReceiver"
+RECEIVER = "rldsl.backends.cluster.rollout.reload.WeightReceiver"
 BLOCK = 32
 """Tokens of one block of keys and values on CPU: shared prompts are found in whole blocks."""
 SEQUENCES = 256

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
+from rldsl.backends.cluster.megatron.layout import Parallel
+from rldsl.backends.cluster.placement import TRAIN, Role, reserve
 from rldsl.runtime.checkpoint import Checkpoint
 
-from .megatron_layout import Parallel
-from .placement import TRAIN, Role, reserve
 from .rank import RankSpec
 from .ranks import Ranks, spawner, start
 

@@ -20,7 +20,7 @@ from rldsl.backends.local.divergence import Sides, terms
 from rldsl.backends.local.logprob import CHUNK_LOGITS
 from rldsl.runtime.trajectory import SamplingOptions
 
-from .megatron_logprob import Reading, Vocabulary, largest, policy_logits, product, rows_of, total_of
+from .logprob import Reading, Vocabulary, largest, policy_logits, product, rows_of, total_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def token_divergence(sides: Sides, targets: Tensor, vocabulary: Vocabulary, opti
     """The divergence at each row, float32 [N], the same on every rank; gradients reach the policy's states and head.
 
     The states of `sides` are the same on every rank, the heads [V/tp, D] are this rank's. targets, `candidates`, `wide`
-    and `reduced` as for `megatron_logprob.token_statistics`.
+    and `reduced` as for `logprob.token_statistics`.
     """
     rows = max(16, CHUNK_LOGITS // (2 * sides.head.shape[0]))
     return _TokenDivergence.apply(*sides, targets, candidates, _Spec(vocabulary, options, wide, rows, reduced, what))

@@ -26,10 +26,10 @@ from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-from .megatron_beside import Beside, Heard, divergences, heard
-from .megatron_logprob import token_statistics
-from .megatron_optimizer import Stepper
-from .megatron_pass import Held, Trouble, Work, run, shard, vocabulary
+from .beside import Beside, Heard, divergences, heard
+from .logprob import token_statistics
+from .optimizer import Stepper
+from .passes import Held, Trouble, Work, run, shard, vocabulary
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
-from .megatron_optimizer import Stepper
-from .megatron_pass import Held, Trouble, Work, run, shard
+from .optimizer import Stepper
+from .passes import Held, Trouble, Work, run, shard
 
 
 @dataclass(frozen=True)

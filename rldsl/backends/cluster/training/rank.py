@@ -18,6 +18,9 @@ from torch import Tensor
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.grain import variables
+from rldsl.backends.cluster.megatron import cpu
+from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave, place
+from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.engine import CRITIC, POLICY
 from rldsl.backends.local.hf_weights import VALUE_HEAD
@@ -33,9 +36,6 @@ from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-from . import megatron_cpu
-from .megatron_layout import Parallel, Place, join, leave, place
-from .megatron_shape import read_shape, require_fit
 from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
@@ -119,22 +119,22 @@ class Rank:
     """Rank `number`. Nothing is loaded before `join`."""
 
     def __init__(self, spec: RankSpec, number: int):
-        megatron_cpu.prepare()
+        cpu.prepare()
         self.spec, self.number = spec, number
 
     def join(self, address: str) -> Place:
         """Meets the other ranks at `address` ("host:port") and loads every model of its role."""
-        with megatron_cpu.devices():
+        with cpu.devices():
             join(self.spec.parallel, self.number, address)
             self.place = place()
             self._build()
         return self.place
 
     def _build(self) -> None:
-        from .megatron_beside import Beside
-        from .megatron_critic import CriticTrainer
-        from .megatron_hold import hold
-        from .megatron_policy import PolicyTrainer
+        from rldsl.backends.cluster.megatron.beside import Beside
+        from rldsl.backends.cluster.megatron.critic import CriticTrainer
+        from rldsl.backends.cluster.megatron.hold import hold
+        from rldsl.backends.cluster.megatron.policy import PolicyTrainer
 
         spec, dtype = self.spec, DTYPES[self.spec.dtype]
         self.math = TorchMath(torch.cuda.current_device())
@@ -152,27 +152,27 @@ class Rank:
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str], cutting: Cutting) -> Part | None:
         """Quantities of a frozen model by its name, else of the policy, of this shard's rows."""
-        from .megatron_policy import measure
+        from rldsl.backends.cluster.megatron.policy import measure
 
         held = self.frozen[policy] if policy in self.frozen else self.policy.held
-        with megatron_cpu.devices():
+        with cpu.devices():
             return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, self.beside))
 
     def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Part | None:
         """The critic's values of this shard's rows, as the column "values"."""
-        from .megatron_critic import values
+        from rldsl.backends.cluster.megatron.critic import values
 
-        with megatron_cpu.devices():
+        with cpu.devices():
             return self._part(*values(self.critic.held, rows, cutting))
 
     def update(self, rows: Sequence[Trajectory], parcel: Parcel) -> Tally | None:
         """The role's share of one update, as `TrainEngine.update`; RunError RL601 on every rank before a step on any.
         """
-        from .megatron_critic import critic_step
-        from .megatron_policy import policy_step
+        from rldsl.backends.cluster.megatron.critic import critic_step
+        from rldsl.backends.cluster.megatron.policy import policy_step
 
         job, tally = unpacked(parcel, rows, self.math), Tally()
-        with megatron_cpu.devices():
+        with cpu.devices():
             if job.policy and self.policy is not None:
                 tally.include(policy_step(self.policy, job, self.beside))
             if job.critic and self.critic is not None:
@@ -181,9 +181,9 @@ class Rank:
 
     def export(self, made: Callable[[dict[str, Tensor]], Any]) -> Any:
         """What `made` makes of the policy's tensors under their Hugging Face names, at rank 0."""
-        from .convert import exported
+        from rldsl.backends.cluster.megatron.convert import exported
 
-        with megatron_cpu.devices():
+        with cpu.devices():
             found = exported(self.policy.held.trunk, self.policy.held.shape)
         return None if found is None else made(found)
 
@@ -194,19 +194,19 @@ class Rank:
 
     def save(self, folder: Path) -> None:
         """Writes this rank's files."""
-        from .megatron_checkpoint import save
+        from rldsl.backends.cluster.megatron.checkpoint import save
 
-        with megatron_cpu.devices():
+        with cpu.devices():
             save(folder, self.trained(), self.spec.parallel, self.number)
 
     def write(self, folder: Path) -> None:
         """Writes the role's policy and critic whole, one file each, as `stage.WHOLE` names them: at rank 0."""
-        from .convert import exported
-        from .megatron_model import VALUE
+        from rldsl.backends.cluster.megatron.convert import exported
+        from rldsl.backends.cluster.megatron.model import VALUE
 
         policy = self.policy and (POLICY, self.policy.held, {})
         critic = self.critic and (CRITIC, self.critic.held, {VALUE: VALUE_HEAD})
-        with megatron_cpu.devices():
+        with cpu.devices():
             for file, held, ours in filter(None, (policy, critic)):
                 found = exported(held.trunk, held.shape, ours)
                 if found is not None:
@@ -214,10 +214,10 @@ class Rank:
 
     def load(self, folder: Path) -> None:
         """Restores what `save` or `save_whole` wrote; RunError RL609 on every rank where it does not fit."""
-        from .megatron_checkpoint import load
-        from .megatron_reshard import is_whole, load_whole
+        from rldsl.backends.cluster.megatron.checkpoint import load
+        from rldsl.backends.cluster.megatron.reshard import is_whole, load_whole
 
-        with megatron_cpu.devices():
+        with cpu.devices():
             if is_whole(folder):
                 load_whole(folder, self.trained())
             else:
@@ -225,9 +225,9 @@ class Rank:
 
     def save_whole(self, folder: Path) -> None:
         """Writes the checkpoint in the form that another layout can read."""
-        from .megatron_reshard import save_whole
+        from rldsl.backends.cluster.megatron.reshard import save_whole
 
-        with megatron_cpu.devices():
+        with cpu.devices():
             save_whole(folder, self.trained())
 
     def trained(self) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rldsl.backends.cluster.deaths import dead, own_words, stalled
+from rldsl.backends.cluster.guard import engine_environment
+from rldsl.backends.cluster.placement import LENT, ROLLOUT, Reserved
+from rldsl.backends.cluster.weights import Weights
 from rldsl.runtime.errors import RunError
 
-from .deaths import dead, own_words, stalled
-from .guard import engine_environment
-from .placement import LENT, ROLLOUT, Reserved
-from .rollout_actor import RolloutActor
+from .actor import RolloutActor
 from .streams import EngineSpec, Report, Stream
-from .weights import Weights
 
 POLL_SECONDS = 0.5
 """How long a poll waits in the engine's process before it comes back empty."""

@@ -14,14 +14,14 @@ from megatron.core.optimizer.distrib_optimizer import DistributedOptimizer
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 
-from .megatron_optimizer import Stepper
-from .megatron_pass import Trouble
+from .optimizer import Stepper
+from .passes import Trouble
 
 FORM = {"distrib_optim_sharding_type": "fully_reshardable"}
 
 
 def save_whole(folder: Path, trained: Mapping[str, Stepper]) -> None:
-    """Writes every trained model into a folder of its name. Seconds, where `megatron_checkpoint` takes milliseconds:
+    """Writes every trained model into a folder of its name. Seconds, where `checkpoint` takes milliseconds:
     Megatron starts processes that write."""
     for name, stepper in trained.items():
         place = folder / name

@@ -20,11 +20,11 @@ from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Trajectory
 
 from .convert import padded_vocabulary
-from .megatron_logprob import Vocabulary
-from .megatron_model import CriticTrunk, Trunk
-from .megatron_pack import Packed, pack, rectangle, share_out
-from .megatron_routes import replayed, require_whole
-from .megatron_shape import Shape
+from .logprob import Vocabulary
+from .model import CriticTrunk, Trunk
+from .pack import Packed, pack, rectangle, share_out
+from .routes import replayed, require_whole
+from .shape import Shape
 
 After = Callable[[int, Tensor], tuple[Tensor, Any]]
 """(number of the micro-batch, states [b·s, D] on the last stage) → (loss, result)."""

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from rldsl.algebra.variables import LOGP
+from rldsl.backends.cluster.placement import TRAIN
+from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.backends.local.teachers import Teachers, weighted
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.roles import CRITIC, REFERENCE
@@ -20,10 +22,8 @@ from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
 from .parcel import packed
-from .placement import TRAIN
 from .rank import Part
 from .ranks import Ranks, start
-from .weights import Weights, pack
 
 MODELS = {"ref": REFERENCE}
 """Names of models where the runtime asks for log-probs under another one."""

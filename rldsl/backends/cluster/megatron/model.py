@@ -16,7 +16,7 @@ from megatron.core.transformer.transformer_block import TransformerBlockSubmodul
 from torch import Tensor, nn
 
 from .convert import padded_vocabulary
-from .megatron_shape import Shape
+from .shape import Shape
 
 VALUE = "output_layer.weight"
 """The critic's head, which Megatron's checkpoints expect by this name."""

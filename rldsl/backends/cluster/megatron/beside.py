@@ -18,9 +18,9 @@ from rldsl.backends.local.divergence import Sides
 from rldsl.backends.local.teachers import Teachers
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-from .megatron_divergence import token_divergence
-from .megatron_logprob import rows_of
-from .megatron_pass import Held, Work, restricted, run, vocabulary
+from .divergence import token_divergence
+from .logprob import rows_of
+from .passes import Held, Work, restricted, run, vocabulary
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from rldsl.backends.local.architecture import Architecture
 from rldsl.backends.local.hf_folder import unreadable
 
 from .convert_names import EMBED, HEAD, TABLES, Rule, located
-from .megatron_shape import Shape
+from .shape import Shape
 
 Read = Callable[[str], Tensor]
 """A tensor by its Hugging Face name; KeyError where there is none."""

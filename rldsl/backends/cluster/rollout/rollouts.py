@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rldsl.backends.cluster.deaths import dead, stalled
+from rldsl.backends.cluster.weights import Weights
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
 from .answers import require_sound
-from .deaths import dead, stalled
 from .engine_process import POLL_SECONDS, EngineProcess, Gone, answer
 from .streams import EngineSpec, Report, Stream
-from .weights import Weights
 
 DEADLINE = 120.0
 """Seconds without a step of an engine that has something to do."""

@@ -14,9 +14,9 @@ import torch.distributed as dist
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-from .megatron_layout import Parallel
-from .megatron_optimizer import Stepper
-from .megatron_pass import Trouble
+from .layout import Parallel
+from .optimizer import Stepper
+from .passes import Trouble
 
 
 def save(folder: Path, trained: Mapping[str, Stepper], parallel: Parallel, rank: int) -> None:

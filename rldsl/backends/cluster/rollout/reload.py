@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from rldsl.backends.cluster.weights import Manifest, sums, unpack
+
 from .route_recorder import RouteRecorder
-from .weights import Manifest, sums, unpack
 
 
 def keep_weights_readable() -> None:

@@ -11,11 +11,11 @@ from rldsl.backends.local.hf_weights import VALUE_HEAD
 from rldsl.backends.local.train_optimizer import OptimizerSpec
 
 from .convert import adopt, read_folder
-from .megatron_model import VALUE, build
-from .megatron_optimizer import Stepper
-from .megatron_pass import Held
-from .megatron_routes import forget
-from .megatron_shape import read_shape
+from .model import VALUE, build
+from .optimizer import Stepper
+from .passes import Held
+from .routes import forget
+from .shape import read_shape
 
 
 def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, critic: bool = False,

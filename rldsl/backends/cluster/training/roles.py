@@ -8,6 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rldsl.backends.cluster.megatron.layout import parallel
+from rldsl.backends.cluster.model_folder import Source, Start, source
+from rldsl.backends.cluster.placement import TRAIN, Reserved, Role
+from rldsl.backends.cluster.stage_folder import critic_left
+from rldsl.backends.cluster.weights import Weights
 from rldsl.backends.local.launch import optimizer_spec
 from rldsl.backends.local.load_teachers import teaching
 from rldsl.backends.local.teachers import Teachers
@@ -21,14 +26,9 @@ from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.stages_data import sampling_options
 
 from .frozen_ranks import FrozenRanks
-from .megatron_layout import parallel
-from .model_folder import Source, Start, source
-from .placement import TRAIN, Reserved, Role
 from .rank import CriticSpec, PolicySpec, RankSpec, refuse
 from .ranks import Ranks, spawner, start
-from .stage_folder import critic_left
 from .trainer import ClusterTrainer
-from .weights import Weights
 
 TRAINER = "trainer"
 """What messages call the ranks of the trained policy."""
