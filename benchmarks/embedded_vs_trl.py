@@ -119,7 +119,7 @@ class Clock:
 
 def export(size: dict, steps: int, spec: str, folder: str) -> None:
     """Write the model as a Hugging Face folder, with a tokenizer that TRL can load."""
-    from rldsl.backends.local.hf_folder import write_folder
+    from rldsl.backends.local.formats.hf_folder import write_folder
     from rldsl.backends.local.load import load_policy
 
     policy, tokenizer = load_policy(spec, "float32", 0)

@@ -28,10 +28,10 @@ from rldsl.backends.cluster.training.rank import PolicySpec, RankSpec
 from rldsl.backends.cluster.training.ranks import Ranks, start
 from rldsl.backends.cluster.training.ranks import spawner as rank_spawner
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
-from rldsl.backends.local.hf_folder import write_folder
+from rldsl.backends.local.formats.hf_folder import write_folder
+from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.tokenizer import CharacterTokenizer
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.training.optimizer import OptimizerSpec
 from rldsl.compiler.objective import Objective
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory

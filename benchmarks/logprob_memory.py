@@ -31,7 +31,7 @@ def measure(tokens: int, variant: str) -> None:
     """Print MiB above the inputs and CPU seconds of one variant."""
     import torch
 
-    from rldsl.backends.local.logprob import token_statistics
+    from rldsl.backends.local.training.logprob import token_statistics
     from rldsl.runtime.trajectory import SamplingOptions
 
     torch.set_num_threads(1)

@@ -25,7 +25,7 @@ from rldsl.backends.cluster.rollout.engine_process import spawner
 from rldsl.backends.cluster.rollout.rollouts import Rollouts
 from rldsl.backends.cluster.rollout.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.load import load_policy
 
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from rldsl.backends.local.architecture import Architecture
-from rldsl.backends.local.hf_folder import write_folder
-from rldsl.backends.local.model import Policy
+from rldsl.backends.local.decoder.architecture import Architecture
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.hf_folder import write_folder
 from rldsl.compiler.plan import read_plan
 
 from .answers import call, civil, refused

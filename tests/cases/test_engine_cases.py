@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from rldsl.backends.local import engine as local_engine
-from rldsl.backends.local import train_policy
+from rldsl.backends.local.decoder.trained_part import rounded_away
 from rldsl.backends.local.engine import fingerprint
-from rldsl.backends.local.forward import forward
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.launch import open_run
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.stream import LocalStream
-from rldsl.backends.local.trained_part import rounded_away
+from rldsl.backends.local.sampling.stream import LocalStream
+from rldsl.backends.local.training import policy as train_policy
+from rldsl.backends.local.training.forward import forward
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.runtime.errors import RunError

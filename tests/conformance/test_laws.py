@@ -15,7 +15,7 @@ from rldsl.algebra.render_mathml import mathml
 from rldsl.algebra.render_unicode import unicode
 from rldsl.axes import base
 from rldsl.axes.traits import COMPARES, PROXIMAL, REFERENCE_KL, SIBLINGS, TOKEN_WEIGHTED
-from rldsl.backends.local.terms import prepare, with_constants
+from rldsl.backends.local.training.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.describe import describe
 from rldsl.runtime.probe_file import LABELS, PER_TOKEN

@@ -7,7 +7,7 @@ import torch
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value, gradient
-from rldsl.backends.local.terms import prepare, with_constants
+from rldsl.backends.local.training.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.runtime.batch import Batch, PlainMath

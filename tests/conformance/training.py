@@ -11,16 +11,16 @@ import torch
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.evaluate import Value
-from rldsl.backends.local.coefficients import coefficients
-from rldsl.backends.local.forward import forward
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.second_stream import second_stream
-from rldsl.backends.local.teachers import Teachers
-from rldsl.backends.local.terms import prepare, with_constants
-from rldsl.backends.local.train_optimizer import OptimizerSpec, Stepper
-from rldsl.backends.local.train_pieces import shared_out
-from rldsl.backends.local.train_policy import PolicyTrainer, _backward, policy_step
+from rldsl.backends.local.training.coefficients import coefficients
+from rldsl.backends.local.training.forward import forward
+from rldsl.backends.local.training.optimizer import OptimizerSpec, Stepper
+from rldsl.backends.local.training.pieces import shared_out
+from rldsl.backends.local.training.policy import PolicyTrainer, _backward, policy_step
+from rldsl.backends.local.training.second_stream import second_stream
+from rldsl.backends.local.training.teachers import Teachers
+from rldsl.backends.local.training.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.lower import CURRENT, in_update
 from rldsl.compiler.objective import Objective

@@ -17,7 +17,7 @@ import pytest
 from rldsl.algebra import expr, variables
 from rldsl.axes import base, discover
 from rldsl.axes.choice import Choice
-from rldsl.backends.local.architecture import KINDS
+from rldsl.backends.local.decoder.architecture import KINDS
 from rldsl.cli import main as cli
 from rldsl.cli.explain import PAGES as PAGES_OF_CODES
 from rldsl.compiler import settings

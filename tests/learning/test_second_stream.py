@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rldsl.backends.local.forward import forward
+from rldsl.backends.local.training.forward import forward
 from rldsl.runtime.executor import execute, make_batch, phases, walk
 from rldsl.runtime.journal import read_journal
 from rldsl.runtime.stages_train import pretraining

@@ -22,7 +22,7 @@ from rldsl.backends.cluster.training.roles import frozen, rank_specs, start_trai
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
 from rldsl.backends.local.device import device_use
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.launch import (
     alone,
     pin_machine,

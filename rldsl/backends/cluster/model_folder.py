@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rldsl.backends.local.data import Model, Reader
-from rldsl.backends.local.hf_folder import read_config, unreadable, write_folder
-from rldsl.backends.local.hf_tokenizer import folder_tokenizer
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.hf_folder import read_config, unreadable, write_folder
+from rldsl.backends.local.formats.hf_tokenizer import folder_tokenizer
+from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
 from rldsl.backends.local.load import load_policy, model_folder
-from rldsl.backends.local.model import Policy
 from rldsl.backends.local.stage import model_of
-from rldsl.backends.local.tokenizer import CharacterTokenizer
 from rldsl.compiler.settings import STAGE
 from rldsl.compiler.toy_models import PREFIX
 from rldsl.diagnostics import Diagnostic, RecipeError

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 from rldsl.backends.local.engine import CRITIC, POLICY
-from rldsl.backends.local.forward import Critic
-from rldsl.backends.local.hf_folder import write_folder
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_folder import write_folder
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.load import DESCRIBING, load_policy, model_folder
 from rldsl.backends.local.stage import WHOLE, finished, left, model_of, take_over
+from rldsl.backends.local.training.forward import Critic
 
 MODEL = "model"
 """A run's own model folder, where the recipe's model is none, is trained before the run, or is what a stage left."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.compiler.recipe import Recipe
 from rldsl.environments.tasks import Columns, Task, load_task
 from rldsl.environments.tasks.named import Named, named, problems
 from rldsl.runtime.prompts import Prompts, prompts, with_stored
-
-from .model import Policy
 
 
 class Reader:

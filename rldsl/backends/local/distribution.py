@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...runtime.trajectory import SamplingOptions
+from rldsl.runtime.trajectory import SamplingOptions
 
 
 def scaled(logits: Tensor, options: SamplingOptions) -> Tensor:

@@ -9,6 +9,18 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.trained_part import rounded_away
+from rldsl.backends.local.judging.judges import replies, valued
+from rldsl.backends.local.judging.load_judges import Judges
+from rldsl.backends.local.sampling.sampler import sample
+from rldsl.backends.local.training.critic import CriticTrainer, critic_step
+from rldsl.backends.local.training.forward import Critic, forward, values
+from rldsl.backends.local.training.optimizer import OptimizerSpec, Stepper
+from rldsl.backends.local.training.pieces import measured
+from rldsl.backends.local.training.policy import PolicyTrainer, policy_step
+from rldsl.backends.local.training.teachers import Teachers, weighted
+from rldsl.backends.local.training.terms import prepare
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
@@ -19,18 +31,6 @@ from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
 from .data import Model
-from .forward import Critic, forward, values
-from .judges import replies, valued
-from .load_judges import Judges
-from .model import Policy
-from .sampler import sample
-from .teachers import Teachers, weighted
-from .terms import prepare
-from .train_critic import CriticTrainer, critic_step
-from .train_optimizer import OptimizerSpec, Stepper
-from .train_pieces import measured
-from .train_policy import PolicyTrainer, policy_step
-from .trained_part import rounded_away
 
 POLICY, OPTIMIZER, CRITIC, CRITIC_OPTIMIZER = "policy.pt", "optimizer.pt", "critic.pt", "critic_optimizer.pt"
 LOGP = "logp_current"

@@ -13,6 +13,14 @@ from typing import Any
 import torch
 
 from rldsl.axes.base import Optimizer, Scorer
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.numerics import numerics
+from rldsl.backends.local.decoder.trained_part import Part, restrict
+from rldsl.backends.local.formats.tokenizer import Tokenizer
+from rldsl.backends.local.judging.load_judges import Judges, load_judges
+from rldsl.backends.local.sampling.stream import LocalStream
+from rldsl.backends.local.training.optimizer import OptimizerSpec
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.graph import REFERENCE_WEIGHTS
 from rldsl.compiler.plan import Plan
@@ -40,17 +48,9 @@ from .data import Model, evaluated, examples, pretraining, prompt_limit, trainin
 from .device import device_use
 from .engine import CRITIC, POLICY, LocalEngine
 from .load import load_policy
-from .load_judges import Judges, load_judges
 from .load_teachers import load_teachers
-from .model import Policy
-from .numerics import numerics
 from .refusal import refuse
 from .stage import named_policy, take_over, with_collected
-from .stream import LocalStream
-from .teachers import Teachers
-from .tokenizer import Tokenizer
-from .train_optimizer import OptimizerSpec
-from .trained_part import Part, restrict
 from .warm_start import warm_start
 
 MACHINE = "machine.json"

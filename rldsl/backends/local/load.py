@@ -6,12 +6,13 @@ from pathlib import Path
 
 import torch
 
-from ...compiler.toy_models import PREFIX
-from ...diagnostics import Diagnostic, RecipeError
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.tokenizer import Tokenizer
+from rldsl.backends.local.formats.toy import toy_policy
+from rldsl.compiler.toy_models import PREFIX
+from rldsl.diagnostics import Diagnostic, RecipeError
+
 from .allocator import keep_freed_memory
-from .model import Policy
-from .tokenizer import Tokenizer
-from .toy import toy_policy
 
 PACKAGED = "gguf:"
 DESCRIBING = ("config.json", "tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "chat_template*")
@@ -49,8 +50,8 @@ def compute_dtype(name: str) -> torch.dtype:
 def _policy(spec: str, compute: torch.dtype, seed: int, root: Path) -> Policy:
     if spec.startswith(PREFIX):
         return toy_policy(spec, compute, seed)
-    from .gguf_file import gguf_policy, packaged_gguf
-    from .hf_folder import folder_policy
+    from rldsl.backends.local.formats.gguf_file import gguf_policy, packaged_gguf
+    from rldsl.backends.local.formats.hf_folder import folder_policy
 
     if (folder := model_folder(spec, root)) is not None:
         return folder_policy(folder, compute)
@@ -72,7 +73,7 @@ def _looks_like_hub_name(spec: str) -> bool:
 
 
 def _downloaded(name: str) -> Path:
-    from .hf_folder import missing_extra
+    from rldsl.backends.local.formats.hf_folder import missing_extra
 
     try:
         from huggingface_hub import snapshot_download

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.graph import TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
@@ -14,9 +16,7 @@ from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.run import Observe
 
 from .data import Model, examples
-from .model import Policy
 from .stage import named_policy
-from .teachers import Teachers
 from .warm_start import warm_start
 
 SHOWN = 5

@@ -13,6 +13,10 @@ from typing import Any
 
 import torch
 
+from rldsl.backends.local.decoder.model import Policy, Trunk
+from rldsl.backends.local.decoder.trained_part import Part, restrict
+from rldsl.backends.local.formats.hf_folder import reader
+from rldsl.backends.local.formats.hf_weights import adopt, exported
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan, read_plan
 from rldsl.compiler.recipe import Recipe
@@ -24,11 +28,7 @@ from rldsl.runtime.folder import FINISHED, PLAN, status
 from rldsl.runtime.stages_collect import COLLECTED
 
 from .engine import CRITIC, POLICY
-from .hf_folder import reader
-from .hf_weights import adopt, exported
 from .load import load_policy
-from .model import Policy, Trunk
-from .trained_part import Part, restrict
 
 WHOLE = {POLICY: "policy.safetensors", CRITIC: "critic.safetensors"}
 """What a checkpoint of a cluster holds of each model, for whoever begins with it."""

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.training.forward import forward
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
-
-from .forward import forward
-from .model import Policy
 
 ROWS, LR, CLIP_GRAD = 64, 2e-3, 1.0
 """Problems per step, peak learning rate of AdamW, bound on the gradient norm."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from rldsl.backends.local.hf_folder import write_folder
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.toy import toy_architecture
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.hf_folder import write_folder
+from rldsl.backends.local.formats.toy import toy_architecture
 
 from .processes import Processes
 

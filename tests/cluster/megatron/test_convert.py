@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from rldsl.backends.cluster.megatron.convert import cut, joined, merged, padded_vocabulary, separated
 from rldsl.backends.cluster.megatron.layout import Parallel
-from rldsl.backends.local.toy import toy_architecture
+from rldsl.backends.local.formats.toy import toy_architecture
 from rldsl.diagnostics import RecipeError
 
 from . import jobs

@@ -12,10 +12,10 @@ from rldsl.algebra.divergence import FORWARD_KL, JSD, REVERSE_KL, Divergence
 from rldsl.backends.cluster.megatron import divergence
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.parcel import packed
-from rldsl.backends.local.divergence import Sides
-from rldsl.backends.local.divergence import token_divergence as embedded_divergence
-from rldsl.backends.local.hf_weights import exported
-from rldsl.backends.local.teachers import Teachers
+from rldsl.backends.local.formats.hf_weights import exported
+from rldsl.backends.local.training.divergence import Sides
+from rldsl.backends.local.training.divergence import token_divergence as embedded_divergence
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.objective import Named
 from rldsl.runtime.protocols import Cutting
 

@@ -10,8 +10,8 @@ import torch
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.parcel import packed
 from rldsl.backends.cluster.training.rank import Part, RankSpec
-from rldsl.backends.local.coefficients import coefficients
-from rldsl.backends.local.terms import prepare, with_constants
+from rldsl.backends.local.training.coefficients import coefficients
+from rldsl.backends.local.training.terms import prepare, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.protocols import Cutting

@@ -7,7 +7,7 @@ import torch
 
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.parcel import packed
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally
 

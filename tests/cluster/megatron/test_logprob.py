@@ -11,8 +11,8 @@ import torch
 from rldsl.algebra.divergence import Divergence
 from rldsl.backends.cluster.megatron import logprob
 from rldsl.backends.cluster.megatron.layout import Parallel
-from rldsl.backends.local.forward import forward
-from rldsl.backends.local.logprob import token_statistics as embedded_statistics
+from rldsl.backends.local.training.forward import forward
+from rldsl.backends.local.training.logprob import token_statistics as embedded_statistics
 from rldsl.compiler.objective import Named
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.protocols import Cutting

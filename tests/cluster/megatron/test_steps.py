@@ -12,7 +12,7 @@ from rldsl.algebra.variables import ADVANTAGE, ENTROPY, KL_EXACT, SQUARES
 from rldsl.backends.cluster.megatron.layout import Parallel, parallel
 from rldsl.backends.cluster.training.parcel import packed
 from rldsl.backends.cluster.training.rank import refuse
-from rldsl.backends.local.hf_weights import exported
+from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.compiler.objective import Named
 from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import RecipeError

@@ -16,8 +16,8 @@ from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpe
 from rldsl.backends.cluster.training.ranks import Ranks, spawner, start
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.cluster.weights import unpack
-from rldsl.backends.local.hf_weights import exported
-from rldsl.backends.local.teachers import Teachers
+from rldsl.backends.local.formats.hf_weights import exported
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.protocols import Cutting
 

@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.parcel import packed
-from rldsl.backends.local.forward import Critic
-from rldsl.backends.local.hf_folder import reader
-from rldsl.backends.local.hf_weights import adopt, exported
+from rldsl.backends.local.formats.hf_folder import reader
+from rldsl.backends.local.formats.hf_weights import adopt, exported
+from rldsl.backends.local.training.forward import Critic
 
 from . import jobs
 from .updates import ADAMW, ADVANTAGE, SAMPLING, job, load, made_rows, objective, spec_of

@@ -11,13 +11,13 @@ from rldsl.algebra.evaluate import Value
 from rldsl.algebra.variables import ADVANTAGE, LENGTH, LOGP, LOGP_OLD
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpec
-from rldsl.backends.local.architecture import from_config
+from rldsl.backends.local.decoder.architecture import from_config
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.engine import LocalEngine
-from rldsl.backends.local.hf_folder import read_config
-from rldsl.backends.local.hf_weights import adopt
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.teachers import Teachers
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.formats.hf_folder import read_config
+from rldsl.backends.local.formats.hf_weights import adopt
+from rldsl.backends.local.training.optimizer import OptimizerSpec
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Named, Objective
 from rldsl.compiler.roles import REFERENCE

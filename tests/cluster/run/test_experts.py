@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rldsl.backends.local.tokenizer import CharacterTokenizer
+from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
 from rldsl.runtime.journal import kept_events, read_journal
 
 from . import runs

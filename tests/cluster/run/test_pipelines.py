@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
-from rldsl.backends.local.hf_weights import exported
-from rldsl.backends.local.toy import toy_policy
+from rldsl.backends.local.formats.hf_weights import exported
+from rldsl.backends.local.formats.toy import toy_policy
 from rldsl.runtime.journal import FILE, kept_events, read_journal
 
 from . import runs

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from rldsl.algebra.divergence import is_divergence, named
 from rldsl.algebra.variables import KL_EXACT
-from rldsl.backends.local.divergence import Sides
-from rldsl.backends.local.teachers import Teachers
+from rldsl.backends.local.training.divergence import Sides
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from .divergence import token_divergence

@@ -14,8 +14,8 @@ from types import MappingProxyType
 import torch
 from torch import Tensor, nn
 
-from rldsl.backends.local.architecture import Architecture
-from rldsl.backends.local.hf_folder import unreadable
+from rldsl.backends.local.decoder.architecture import Architecture
+from rldsl.backends.local.formats.hf_folder import unreadable
 
 from .convert_names import EMBED, HEAD, TABLES, Rule, located
 from .shape import Shape

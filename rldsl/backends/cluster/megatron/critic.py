@@ -10,8 +10,8 @@ from megatron.core import parallel_state as ps
 from torch import Tensor
 
 from rldsl.algebra.variables import VALUE
-from rldsl.backends.local.train_critic import TARGET, value_loss
-from rldsl.backends.local.train_optimizer import require_finite
+from rldsl.backends.local.training.critic import TARGET, value_loss
+from rldsl.backends.local.training.optimizer import require_finite
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally

@@ -2,7 +2,7 @@
 
 Both distributions exist on each rank for its own tokens, a few rows at a time, and are computed again in the backward
 pass. Between ranks travel maxima and sums, and for a top-k each rank's k largest numbers of the frozen model's.
-`rldsl.backends.local.divergence` is the same on one rank.
+`rldsl.backends.local.training.divergence` is the same on one rank.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from rldsl.algebra.divergence import Divergence
-from rldsl.backends.local.divergence import Sides, terms
-from rldsl.backends.local.logprob import CHUNK_LOGITS
+from rldsl.backends.local.training.divergence import Sides, terms
+from rldsl.backends.local.training.logprob import CHUNK_LOGITS
 from rldsl.runtime.trajectory import SamplingOptions
 
 from .logprob import Reading, Vocabulary, largest, policy_logits, product, rows_of, total_of

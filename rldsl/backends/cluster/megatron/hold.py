@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from rldsl.backends.local.hf_folder import unreadable
-from rldsl.backends.local.hf_weights import VALUE_HEAD
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.formats.hf_folder import unreadable
+from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
+from rldsl.backends.local.training.optimizer import OptimizerSpec
 
 from .convert import adopt, read_folder
 from .model import VALUE, build

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from rldsl.backends.local.distribution import scaled, truncates
-from rldsl.backends.local.logprob import CHUNK_LOGITS
+from rldsl.backends.local.training.logprob import CHUNK_LOGITS
 from rldsl.runtime.trajectory import SamplingOptions
 
 

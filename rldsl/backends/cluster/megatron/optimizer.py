@@ -13,7 +13,7 @@ from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer.clip_grads import clip_grad_by_total_norm_fp32
 from torch import Tensor
 
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.training.optimizer import OptimizerSpec
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
 

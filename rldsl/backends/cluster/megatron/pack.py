@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rldsl.backends.local.layout import candidates
-from rldsl.backends.local.train_pieces import cut
+from rldsl.backends.local.decoder.layout import candidates
+from rldsl.backends.local.training.pieces import cut
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Trajectory
 

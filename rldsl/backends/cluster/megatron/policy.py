@@ -16,9 +16,9 @@ from megatron.core import parallel_state as ps
 from torch import Tensor
 
 from rldsl.algebra.divergence import is_divergence
-from rldsl.backends.local.coefficients import coefficients, live_rows
-from rldsl.backends.local.terms import Terms, with_constants
-from rldsl.backends.local.train_pieces import joined, shared_out
+from rldsl.backends.local.training.coefficients import coefficients, live_rows
+from rldsl.backends.local.training.pieces import joined, shared_out
+from rldsl.backends.local.training.terms import Terms, with_constants
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.errors import RunError

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rldsl.backends.local.architecture import Architecture, Llama3Scaling, from_config
-from rldsl.backends.local.hf_folder import read_config
+from rldsl.backends.local.decoder.architecture import Architecture, Llama3Scaling, from_config
+from rldsl.backends.local.formats.hf_folder import read_config
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from .layout import Parallel

@@ -23,11 +23,11 @@ from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave,
 from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.engine import CRITIC, POLICY
-from rldsl.backends.local.hf_weights import VALUE_HEAD
+from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
 from rldsl.backends.local.stage import WHOLE
-from rldsl.backends.local.teachers import Teachers
-from rldsl.backends.local.terms import prepare as prepare_terms
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.training.optimizer import OptimizerSpec
+from rldsl.backends.local.training.teachers import Teachers
+from rldsl.backends.local.training.terms import prepare as prepare_terms
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.compiler.roles import REFERENCE

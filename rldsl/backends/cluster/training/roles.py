@@ -15,8 +15,8 @@ from rldsl.backends.cluster.stage_folder import critic_left
 from rldsl.backends.cluster.weights import Weights
 from rldsl.backends.local.launch import optimizer_spec
 from rldsl.backends.local.load_teachers import teaching
-from rldsl.backends.local.teachers import Teachers
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.training.optimizer import OptimizerSpec
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe

@@ -14,7 +14,7 @@ from torch import Tensor
 from rldsl.algebra.variables import LOGP
 from rldsl.backends.cluster.placement import TRAIN
 from rldsl.backends.cluster.weights import Weights, pack
-from rldsl.backends.local.teachers import Teachers, weighted
+from rldsl.backends.local.training.teachers import Teachers, weighted
 from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.roles import CRITIC, REFERENCE
 from rldsl.runtime.protocols import Cutting, UpdateJob

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.model import Policy
 from rldsl.runtime.trajectory import Trajectory
 
 

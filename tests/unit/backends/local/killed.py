@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 
-from rldsl.backends.local import engine, launch, train_optimizer
+from rldsl.backends.local import engine, launch
+from rldsl.backends.local.training import optimizer as train_optimizer
 from rldsl.compiler.plan import read_plan
 from rldsl.runtime import checkpoint, journal
 from rldsl.runtime.executor import execute

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from rldsl.algebra.divergence import Divergence, divergence, named
-from rldsl.backends.local import logprob
-from rldsl.backends.local.divergence import Sides, token_divergence
-from rldsl.backends.local.forward import forward
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.teachers import Teachers
+from rldsl.backends.local.training import logprob
+from rldsl.backends.local.training.divergence import Sides, token_divergence
+from rldsl.backends.local.training.forward import forward
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 N, D, V = 19, 6, 23

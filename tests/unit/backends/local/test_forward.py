@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rldsl.backends.local import attention
-from rldsl.backends.local.forward import Critic, forward, values
-from rldsl.backends.local.layout import micro_batches
+from rldsl.backends.local.decoder import attention
+from rldsl.backends.local.decoder.layout import micro_batches
+from rldsl.backends.local.training.forward import Critic, forward, values
 from rldsl.runtime.trajectory import SamplingOptions
 
 from .conftest import row

@@ -6,12 +6,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
 
-from rldsl.backends.local.architecture import from_config
-from rldsl.backends.local.forward import forward
-from rldsl.backends.local.hf_weights import adopt, exported
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.sampler import sample
-from rldsl.backends.local.tokenizer import CharacterTokenizer
+from rldsl.backends.local.decoder.architecture import from_config
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.hf_weights import adopt, exported
+from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
+from rldsl.backends.local.sampling.sampler import sample
+from rldsl.backends.local.training.forward import forward
 from rldsl.runtime.trajectory import Request, SamplingOptions
 
 from .conftest import row

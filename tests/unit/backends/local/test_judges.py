@@ -7,11 +7,11 @@ import torch
 from transformers import LlamaConfig, LlamaForSequenceClassification, Qwen3Config, Qwen3ForSequenceClassification
 
 from rldsl.backends.local.data import Model
-from rldsl.backends.local.forward import Critic
-from rldsl.backends.local.hf_classifier import folder_classifier
-from rldsl.backends.local.judges import Classifier, replies, train_classifier, valued
+from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
+from rldsl.backends.local.judging.hf_classifier import folder_classifier
+from rldsl.backends.local.judging.judges import Classifier, replies, train_classifier, valued
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.tokenizer import CharacterTokenizer
+from rldsl.backends.local.training.forward import Critic
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.executor import execute, make_batch, phases
 from rldsl.runtime.protocols import Cutting
@@ -46,7 +46,7 @@ def test_a_classifier_s_number_is_transformers_own(config, cls, tmp_path, monkey
     torch.manual_seed(0)
     theirs = cls(config).eval()
     theirs.save_pretrained(tmp_path)
-    monkeypatch.setattr("rldsl.backends.local.hf_classifier.folder_tokenizer", lambda *_: CharacterTokenizer())
+    monkeypatch.setattr("rldsl.backends.local.judging.hf_classifier.folder_tokenizer", lambda *_: CharacterTokenizer())
     ours = folder_classifier(tmp_path, torch.float32)
     texts = [("12+3=", "15"), ("a", ""), ("12+3=", "7")]
     for cut in CUTS:

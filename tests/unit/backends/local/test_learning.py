@@ -8,7 +8,7 @@ import pytest
 
 from rldsl.algebra.divergence import Divergence
 from rldsl.backends.local.launch import open_run
-from rldsl.backends.local.teachers import Teachers
+from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
 from rldsl.diagnostics import RecipeError

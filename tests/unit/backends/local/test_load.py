@@ -9,13 +9,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
-from rldsl.backends.local.architecture import Architecture
-from rldsl.backends.local.gguf_file import gguf_config, gguf_reader
-from rldsl.backends.local.hf_folder import folder_policy, write_folder
-from rldsl.backends.local.hf_weights import adopt
+from rldsl.backends.local.decoder.architecture import Architecture
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.gguf_file import gguf_config, gguf_reader
+from rldsl.backends.local.formats.hf_folder import folder_policy, write_folder
+from rldsl.backends.local.formats.hf_weights import adopt
+from rldsl.backends.local.formats.toy import toy_architecture
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.toy import toy_architecture
 from rldsl.diagnostics import RecipeError
 
 
@@ -183,9 +183,9 @@ def gguf_of(tmp_path, kind, policy):
     """A GGUF file as llama.cpp's converter writes it: Llama's queries and keys keep adjacent rotary pairs."""
     from gguf import GGUFReader, GGUFWriter
 
-    from rldsl.backends.local.gguf_file import _name
-    from rldsl.backends.local.hf_weights import exported
-    from rldsl.backends.local.rotary import interleave
+    from rldsl.backends.local.decoder.rotary import interleave
+    from rldsl.backends.local.formats.gguf_file import _name
+    from rldsl.backends.local.formats.hf_weights import exported
 
     a, file = policy.architecture, tmp_path / f"{kind}.gguf"
     writer = GGUFWriter(file, kind)
@@ -213,7 +213,7 @@ def gguf_of(tmp_path, kind, policy):
 
 @pytest.mark.parametrize(("kind", "tied"), [("llama", True), ("qwen2", False), ("qwen3", True)])
 def test_gguf_tensors_and_sizes(tmp_path, kind, tied):
-    from rldsl.backends.local.architecture import from_config
+    from rldsl.backends.local.decoder.architecture import from_config
 
     a = Architecture(kind, 40, 16, 32, 2, 4, 2, 8, 128, rope_theta=500.0, norm_eps=1e-5,
                      qkv_bias=kind == "qwen2", qk_norm=kind == "qwen3", tied=tied)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rldsl.backends.local import logprob
-from rldsl.backends.local.logprob import token_statistics
+from rldsl.backends.local.training import logprob
+from rldsl.backends.local.training.logprob import token_statistics
 from rldsl.runtime.trajectory import SamplingOptions
 
 N, D, V = 37, 12, 50

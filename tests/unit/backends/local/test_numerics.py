@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 import torch
 
-from rldsl.backends.local.forward import forward
-from rldsl.backends.local.numerics import fp8, mxfp4, numerics
-from rldsl.backends.local.sampler import sample
-from rldsl.backends.local.toy import toy_policy
+from rldsl.backends.local.decoder.numerics import fp8, mxfp4, numerics
+from rldsl.backends.local.formats.toy import toy_policy
+from rldsl.backends.local.sampling.sampler import sample
+from rldsl.backends.local.training.forward import forward
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions
 
 OPTIONS = SamplingOptions(temperature=1.0, max_tokens=8)

@@ -8,10 +8,10 @@ import dataclasses
 import pytest
 import torch
 
-from rldsl.backends.local import sampler
 from rldsl.backends.local.draws import uniforms
-from rldsl.backends.local.forward import forward
-from rldsl.backends.local.sampler import sample
+from rldsl.backends.local.sampling import sampler
+from rldsl.backends.local.sampling.sampler import sample
+from rldsl.backends.local.training.forward import forward
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions
 

@@ -14,8 +14,8 @@ from rldsl.axes.discover import find
 from rldsl.backends.local import launch
 from rldsl.backends.local.engine import LocalEngine, fingerprint
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.sampler import sample
-from rldsl.backends.local.stream import LocalStream
+from rldsl.backends.local.sampling.sampler import sample
+from rldsl.backends.local.sampling.stream import LocalStream
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.plan import Plan, from_json, to_json
 from rldsl.compiler.resolve import resolve

@@ -12,11 +12,11 @@ from rldsl.algebra import expr as a
 from rldsl.algebra.evaluate import Value, gradient
 from rldsl.algebra.variables import ADVANTAGE, LENGTH, LOGP, LOGP_OLD
 from rldsl.backends.local.engine import LocalEngine, fingerprint
-from rldsl.backends.local.forward import forward
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.terms import prepare
-from rldsl.backends.local.train_critic import value_loss
-from rldsl.backends.local.train_optimizer import OptimizerSpec
+from rldsl.backends.local.training.critic import value_loss
+from rldsl.backends.local.training.forward import forward
+from rldsl.backends.local.training.optimizer import OptimizerSpec
+from rldsl.backends.local.training.terms import prepare
 from rldsl.compiler.objective import Named, Objective
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.errors import RunError

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from rldsl.axes.types import Band
-from rldsl.backends.local.hf_weights import adopt, exported
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.trained_part import Part, chosen_layers, restrict
+from rldsl.backends.local.formats.hf_weights import adopt, exported
 from rldsl.backends.local.load import load_policy
-from rldsl.backends.local.model import Policy
-from rldsl.backends.local.trained_part import Part, chosen_layers, restrict
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.executor import execute
 from tests.learning.training import opened, train

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from rldsl.algebra.divergence import is_divergence
+from rldsl.backends.local.decoder.attention import grouped_attention
+from rldsl.backends.local.decoder.layout import Layout, lay_out, micro_batches
+from rldsl.backends.local.decoder.model import Policy, Trunk, Weights, hidden_states
+from rldsl.backends.local.decoder.ragged import gather_rows
+from rldsl.backends.local.decoder.rotary import rotation
+from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-from ...runtime.trajectory import SamplingOptions, Trajectory
-from .attention import grouped_attention
-from .layout import Layout, lay_out, micro_batches
 from .logprob import token_statistics
-from .model import Policy, Trunk, Weights, hidden_states
-from .ragged import gather_rows
-from .rotary import rotation
 from .teachers import Teachers, divergences
 
 QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact", "squares"})

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from ...runtime.trajectory import Prefix, Request, SamplingOptions, Trajectory
-from .engine import fingerprint
-from .model import Policy
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.engine import fingerprint
+from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions, Trajectory
+
 from .sampler import require_context, sample
 
 

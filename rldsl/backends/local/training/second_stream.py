@@ -17,11 +17,11 @@ from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from .forward import forward
-from .train_optimizer import require_finite
-from .train_pieces import cut
+from .optimizer import require_finite
+from .pieces import cut
 
 if TYPE_CHECKING:
-    from .train_policy import PolicyTrainer
+    from .policy import PolicyTrainer
 
 PLAIN = SamplingOptions(1.0, 1)
 """Temperature 1: no sampling has a say in what a text is."""

@@ -9,15 +9,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...diagnostics import Diagnostic, RecipeError
-from ...runtime.trajectory import Request, SamplingOptions, Trajectory
-from .attention import attention, decode_attention
+from rldsl.backends.local.decoder.attention import attention, decode_attention
+from rldsl.backends.local.decoder.model import Policy, Weights, attention_dtype, hidden_states
+from rldsl.backends.local.decoder.ragged import rectangle
+from rldsl.backends.local.decoder.rotary import rotation
+from rldsl.backends.local.distribution import scaled
+from rldsl.backends.local.draws import uniforms
+from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
+
 from .cache import Cache
-from .distribution import scaled
-from .draws import uniforms
-from .model import Policy, Weights, attention_dtype, hidden_states
-from .ragged import rectangle
-from .rotary import rotation
 
 DRAWN_STEPS = 64
 """Uniforms are hashed for this many steps at a time."""

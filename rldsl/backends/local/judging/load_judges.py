@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rldsl.axes.judging import ModelSource, filled
+from rldsl.backends.local.data import Model, warm_problems
+from rldsl.backends.local.load import compute_dtype, load_policy
+from rldsl.backends.local.training.forward import Critic
+from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.graph import JUDGE_WEIGHTS, REWARD_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe, feedback_nodes
 from rldsl.runtime.run import Observe
 
-from .data import Model, warm_problems
-from .forward import Critic
 from .hf_classifier import folder_classifier
 from .judges import Classifier, train_classifier
-from .load import compute_dtype, load_policy
-from .warm_start import warm_start
 
 OTHERS = 7
 """How far on in the data the wrong answer to a problem is taken from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...diagnostics import Diagnostic, RecipeError
+from rldsl.diagnostics import Diagnostic, RecipeError
 
 
 class HubTokenizer:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...diagnostics import Diagnostic, RecipeError
+from rldsl.diagnostics import Diagnostic, RecipeError
 
 KINDS = ("llama", "qwen2", "qwen3")
 

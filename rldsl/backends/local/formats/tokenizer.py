@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ...diagnostics import Diagnostic, RecipeError
+from rldsl.diagnostics import Diagnostic, RecipeError
 
 
 class Tokenizer(Protocol):

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import torch
 
-from .architecture import from_config
-from .data import Model
-from .forward import Critic
-from .hf_folder import read_config, reader, unreadable
-from .hf_tokenizer import folder_tokenizer
-from .hf_weights import adopt
+from rldsl.backends.local.data import Model
+from rldsl.backends.local.decoder.architecture import from_config
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.formats.hf_folder import read_config, reader, unreadable
+from rldsl.backends.local.formats.hf_tokenizer import folder_tokenizer
+from rldsl.backends.local.formats.hf_weights import adopt
+from rldsl.backends.local.training.forward import Critic
+
 from .judges import Classifier
-from .model import Policy
 
 
 def folder_classifier(folder: Path, compute: torch.dtype) -> Classifier:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .attention import padded
+from rldsl.backends.local.decoder.attention import padded
 
 GROWTH = 64
 """Columns added at first; each later growth doubles what is there."""

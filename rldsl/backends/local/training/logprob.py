@@ -12,8 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...runtime.trajectory import SamplingOptions
-from .distribution import scaled, truncates
+from rldsl.backends.local.distribution import scaled, truncates
+from rldsl.runtime.trajectory import SamplingOptions
 
 CHUNK_LOGITS = 2**23
 """Logits alive at a time: 32 MiB in float32."""

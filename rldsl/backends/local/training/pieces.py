@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from rldsl.backends.local.decoder.layout import micro_batches
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Trajectory
-
-from .layout import micro_batches
 
 
 def cut(rows: Sequence[Trajectory], cutting: Cutting) -> list[list[int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.torch_math import TorchMath
 from rldsl.runtime.batch import Batch
 from rldsl.runtime.protocols import UpdateJob, UpdateOptions
@@ -20,12 +21,11 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
 from .coefficients import coefficients, live_rows
 from .forward import forward
-from .model import Policy
+from .optimizer import Stepper
+from .pieces import cut, joined, shared_out
 from .second_stream import second_stream
 from .teachers import Teachers
 from .terms import Terms, with_constants
-from .train_optimizer import Stepper
-from .train_pieces import cut, joined, shared_out
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from ...compiler.toy_models import CONTEXT, toy_sizes
-from .architecture import Architecture
-from .draws import uniforms
-from .model import Policy
+from rldsl.backends.local.decoder.architecture import Architecture
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.draws import uniforms
+from rldsl.compiler.toy_models import CONTEXT, toy_sizes
+
 from .tokenizer import CharacterTokenizer
 
 INITIAL_STD = 0.02

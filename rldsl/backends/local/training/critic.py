@@ -12,8 +12,8 @@ from rldsl.runtime.protocols import UpdateJob
 from rldsl.runtime.tally import Tally
 
 from .forward import Critic, values
-from .train_optimizer import Stepper, require_finite
-from .train_pieces import cut, shared_out
+from .optimizer import Stepper, require_finite
+from .pieces import cut, shared_out
 
 TARGET = "value_target"
 

@@ -15,8 +15,8 @@ from rldsl.runtime.observed import FACTOR
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
+from .optimizer import require_finite
 from .terms import Terms
-from .train_optimizer import require_finite
 
 
 def live_rows(update: Batch) -> list[int]:

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from rldsl.algebra.divergence import named
+from rldsl.backends.local.decoder.layout import Layout
+from rldsl.backends.local.decoder.model import Policy, Weights
+from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-from ...runtime.trajectory import SamplingOptions, Trajectory
 from .divergence import Sides, token_divergence
-from .layout import Layout
 from .logprob import rows_of
-from .model import Policy, Weights
 
 Model = TypeVar("Model")
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ...diagnostics import Diagnostic, RecipeError
-from .architecture import from_config
+from rldsl.backends.local.decoder.architecture import from_config
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.rotary import split_halves
+from rldsl.diagnostics import Diagnostic, RecipeError
+
 from .hf_folder import missing_extra, unreadable
 from .hf_tokenizer import folder_tokenizer
 from .hf_weights import Read, adopt
-from .model import Policy
-from .rotary import split_halves
 
 _SIZES = {"vocab_size": "vocab_size", "hidden_size": "embedding_length", "intermediate_size": "feed_forward_length",
           "num_hidden_layers": "block_count", "num_attention_heads": "attention.head_count",

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from rldsl.algebra.divergence import FORWARD_KL, REVERSE_KL, Divergence
+from rldsl.runtime.trajectory import SamplingOptions
 
-from ...runtime.trajectory import SamplingOptions
 from . import logprob
 
 

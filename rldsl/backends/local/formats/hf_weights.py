@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Iterator
 import torch
 from torch import Tensor
 
-from .architecture import Architecture
-from .model import ADAPTED, Trunk
-from .rotary import interleave, split_halves
+from rldsl.backends.local.decoder.architecture import Architecture
+from rldsl.backends.local.decoder.model import ADAPTED, Trunk
+from rldsl.backends.local.decoder.rotary import interleave, split_halves
 
 Read = Callable[[str], Tensor]
 """A tensor by its Hugging Face name; KeyError where there is none."""

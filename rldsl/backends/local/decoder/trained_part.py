@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from rldsl.axes.types import Band
+from rldsl.backends.local.draws import uniforms
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-from .draws import uniforms
 from .model import Policy
 
 

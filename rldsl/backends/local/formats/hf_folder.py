@@ -12,11 +12,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ...diagnostics import Diagnostic, RecipeError
-from .architecture import from_config
+from rldsl.backends.local.decoder.architecture import from_config
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.diagnostics import Diagnostic, RecipeError
+
 from .hf_tokenizer import folder_tokenizer
 from .hf_weights import Read, adopt, exported
-from .model import Policy
 
 
 def folder_policy(folder: Path, compute: torch.dtype) -> Policy:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ...runtime.trajectory import Trajectory
+from rldsl.runtime.trajectory import Trajectory
+
 from .ragged import Rectangle, rectangle
 
 

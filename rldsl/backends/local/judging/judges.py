@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from rldsl.backends.local.data import Model
+from rldsl.backends.local.training.forward import Critic, forward, values
+from rldsl.backends.local.training.pieces import cut
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
-
-from .data import Model
-from .forward import Critic, forward, values
-from .train_pieces import cut
 
 PLAIN = SamplingOptions(1.0, 1)
 LOGP = "logp_current"

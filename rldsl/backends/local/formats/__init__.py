@@ -1,0 +1,1 @@
+"""Models and tokenizers as they lie on disk, and the toy ones that lie nowhere."""

@@ -1,0 +1,1 @@
+"""Decoding: a whole batch at a time, or request by request while weights change."""
