@@ -6,21 +6,16 @@ import gc
 import multiprocessing
 import os
 import pickle
-import socket
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from rldsl.backends.cluster.training.ranks import meeting_place
+
+HERE = "127.0.0.1"
 SECONDS = 100
 """How long one job may take."""
-
-
-def free_address() -> str:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{s.getsockname()[1]}"
 
 
 def _serve(connection: Connection) -> None:
@@ -62,7 +57,8 @@ class Processes:
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
-        address = free_address()
+        _meeting, port = meeting_place(HERE)
+        address = f"{HERE}:{port}"
         for rank in range(ranks):
             self._pipes[rank].send_bytes(pickle.dumps((job, (rank, address, *arguments))))
         answers = []

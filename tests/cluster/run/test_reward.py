@@ -32,7 +32,7 @@ def test_scorers_on_actors_are_killed_and_hang_and_cost_a_row_each(tmp_path):
     file = runs.recipe(tmp_path, steps=STEPS, warm=40, cluster="nodes: 1, reward: 2")
     (tmp_path / "rldsl.toml").write_text('trust = ["slow"]\n')
     going = runs.Process(tmp_path, "run", file, "--set", 'feedback=python("slow:score", correctness: true)',
-                         "--set", "feedback.timeout=2s", "--out", str(run))
+                         "--set", "feedback.timeout=8s", "--out", str(run))
     going.until_step(run, 2)
     os.kill(going.processes("ray::RewardActor")[0], signal.SIGKILL)
     going.until_step(run, 4)

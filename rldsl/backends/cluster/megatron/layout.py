@@ -51,7 +51,8 @@ def parallel(cluster: Cluster, ranks: int, role: str = "train") -> Parallel:
 
 
 def join(sizes: Parallel, rank: int, address: str) -> None:
-    """Makes this process rank `rank` of the group that meets at `address` ("host:port"), and sets up its groups."""
+    """Makes this process rank `rank` of the group that meets at `address` ("host:port", where somebody keeps a
+    store), and sets up its groups."""
     import torch.distributed as dist
     from megatron.core import parallel_state as ps
     from megatron.core.tensor_parallel.random import initialize_rng_tracker
@@ -59,8 +60,9 @@ def join(sizes: Parallel, rank: int, address: str) -> None:
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(rank % torch.cuda.device_count())
-    dist.init_process_group("nccl" if cuda else "gloo", init_method=f"tcp://{address}", rank=rank,
-                            world_size=sizes.ranks, timeout=TIMEOUT)
+    host, _, port = address.rpartition(":")
+    dist.init_process_group("nccl" if cuda else "gloo", store=dist.TCPStore(host, int(port), timeout=TIMEOUT),
+                            rank=rank, world_size=sizes.ranks, timeout=TIMEOUT)
     ps.initialize_model_parallel(sizes.tensor, sizes.pipeline, expert_model_parallel_size=sizes.expert,
                                  expert_tensor_parallel_size=1, create_gloo_process_groups=cuda,
                                  distributed_timeout_minutes=int(TIMEOUT.total_seconds()) // 60)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,15 @@ GRACE = 5.0
 """Seconds that Ray may take to find that a process is gone."""
 
 
+def meeting_place(host: str) -> tuple[Any, int]:
+    """A place on this machine where ranks may meet, for as long as somebody holds it; and its port, which nobody
+    else can have taken meanwhile."""
+    from torch.distributed import TCPStore
+
+    store = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+    return store, store.port
+
+
 class RankActor:
     """One rank in a process of its own. `spec` is a pickled RankSpec: `guard` has to come before what is in it."""
 
@@ -34,14 +42,15 @@ class RankActor:
         from .rank import Rank
 
         self._rank = Rank(pickle.loads(spec), number)
+        self._meeting: Any = None
 
     def address(self) -> str:
-        """A free port of this process's machine, where all ranks may meet."""
+        """Where all ranks may meet: this process keeps the place."""
         import ray
 
-        with socket.socket() as s:
-            s.bind(("", 0))
-            return f"{ray.util.get_node_ip_address()}:{s.getsockname()[1]}"
+        host = ray.util.get_node_ip_address()
+        self._meeting, port = meeting_place(host)
+        return f"{host}:{port}"
 
     def call(self, method: str, *arguments: Any) -> Any:
         """A method of the rank."""
