@@ -33,9 +33,11 @@ def compiled(tmp_path):
         body = "\n".join(f"  {line}" for line in lines)
         path.write_text(f"import std.quickstart\nrecipe case extends quickstart {{\n{body}\n}}\n", encoding="utf-8")
         try:
-            return {d.code: d for d in check(resolve(str(path), sets=sets)) if d.severity != "info"}
+            found = [d for d in check(resolve(str(path), sets=sets)) if d.severity != "info"]
         except RecipeError as error:
-            return {d.code: d for d in error.diagnostics}
+            found = error.diagnostics
+        assert len({(d.code, d.primary) for d in found}) == len(found), "one mistake is reported twice"
+        return {d.code: d for d in found}
     return compile_
 
 
