@@ -1,6 +1,8 @@
+
 """Rules on recipes put together by hand, and what keeps rules apart from the names of choices."""
 
 import ast
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +136,32 @@ def test_a_model_without_experts_spreads_none():
 
 def test_sizes_for_heads_divide_the_key_value_heads_too():
     assert {d.fix for d in laid_out(tensor=3) if d.code == "RL402"} == {"Write tensor: 1 or 2 or 4."}
+
+
+def folder_of(tmp_path, name, **more):
+    (tmp_path / name).mkdir()
+    config = {"hidden_size": 64, "intermediate_size": 128, "vocab_size": 100, "num_hidden_layers": 4,
+              "num_attention_heads": 4, "num_key_value_heads": 2}
+    (tmp_path / name / "config.json").write_text(json.dumps(config | more))
+    return f'"{tmp_path / name}"'
+
+
+@pytest.mark.parametrize("layout, wrong", [
+    ("expert: 2", {"dense has no experts"}), ("tensor: 2", set()), ("tensor: 8", {"moe has 4 attention heads",
+                                                                                    "dense has 4 attention heads"}),
+    ("pipeline: 8", {"moe has 4 layers", "dense has 4 layers"}), ("expert: 16", {"moe has 8 experts",
+                                                                                 "dense has no experts"})])
+def test_a_frozen_model_beside_a_mixture_of_experts_is_divided_too(tmp_path, layout, wrong):
+    """Before anything starts, wherever its ranks are; the mixture's own heads and layers as well."""
+    moe, dense = folder_of(tmp_path, "moe", num_experts=8), folder_of(tmp_path, "dense")
+    for apart in ("", ", reference: 16"):
+        (tmp_path / "r.rl").write_text(
+            "import std.quickstart\nrecipe mine extends quickstart {\n  gate = clip(0.2) + kl(0.01)\n"
+            "  distribution = tis + replay(routing)\n  system = sync on disaggregated(rollout: 1, train: 16)\n"
+            f"  model {{ policy: {moe}, reference: {dense} }}\n  cluster {{ nodes: 1, {layout}{apart} }}\n}}\n")
+        found = [d for d in check(resolve(str(tmp_path / "r.rl"))) if d.code == "RL402"]
+        assert {part for d in found for part in wrong if part in d.message.replace(f"{tmp_path}/", "")} == wrong
+        assert bool(found) == bool(wrong)
 
 
 def test_devices_that_are_lent_hold_whole_engines():
