@@ -151,7 +151,7 @@ def test_c088_the_loss_covers_what_this_run_sampled_whoever_speaks_in_the_prompt
     with opened(tmp_path, RECIPE, "sampling.max_tokens=3", "optim.updates_per_batch=1") as run:
         prompt = run.data.encode("Q: 1?\n") + run.data.encode("A: 2\n") + run.data.encode("Q: 3?\n")
         (row,) = run.rollout.sample([Request(0, 0, prompt, 1)], SamplingOptions(1.0, 3), batch=0)
-        assert row.prompt == prompt and len(row.tokens) <= 3
+        assert row.prompt == prompt and len(row.tokens) == 3
         found = run.trainer.logprobs("current", [row], ["logp_current"], Cutting(None, True, True))
         assert len(found["logp_current"]) == len(row.tokens) == len(row.logps)
 
@@ -261,7 +261,8 @@ def thousandth_on_ones(policy) -> None:
 def test_c065_a_merged_addition_is_exported_once_and_its_loss_is_measured(tmp_path) -> None:
     """1 + 0.001 in bfloat16 is 1: all of the addition is lost, and a warning of the run says how much. Exporting twice
     gives the same tensors."""
-    watched = RECIPE.replace("float32", "bfloat16").replace("track {", "health { lora_rounding(patience: 1) }\n  track {")
+    detector = "health { lora_rounding(patience: 1) }"
+    watched = RECIPE.replace("float32", "bfloat16").replace("track {", f"{detector}\n  track {{")
     with opened(tmp_path, watched, *LORA, "optim.lr=1e-9") as run:
         policy = run.trainer.policy
         with torch.no_grad():
