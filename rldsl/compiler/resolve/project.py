@@ -60,7 +60,8 @@ def raise_found(project: Project) -> None:
     """Raises what was found: each finding once, and none that only follows from a syntax error."""
     found, syntax = project.report.found, project.loaded.syntax_errors
     if syntax:
-        lines = {(d.primary.file, line) for d in syntax for line in range(d.primary.line, d.primary.end_line + 1)}
+        spans = [d.primary for d in syntax if d.primary]
+        lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
         found = [d for d in found if d in syntax or not _follows(d, lines, project)]
     if found:
         uses = _uses(project)
