@@ -268,17 +268,19 @@ def go_on(state: State) -> tuple[Action, ...]:
 # ── placements ───────────────────────────────────────────────────────────────────────────────────────
 
 class Placement(Choice):
-    """Where sampling and training run."""
+    """Where sampling and training run. `sized_by` is {role: parameter} where the roles "rollout" and "train" have
+    devices of their own: what says how many."""
 
     axis = "system"
+    sized_by = {}
 
     def shared(self) -> bool:
         """Whether one device pool does both, in turn."""
         raise TypeError(f"{self.name} places nothing")
 
     def pools(self) -> dict[str, int]:
-        """{role: devices} where the roles "rollout" and "train" have their own; a parameter of that name says it."""
-        return {}
+        """{role: devices} where the roles "rollout" and "train" have their own."""
+        return {role: getattr(self, parameter) for role, parameter in self.sized_by.items()}
 
     def lends(self) -> bool:
         """Whether the trainer's devices sample too while there is nothing to train."""

@@ -22,6 +22,10 @@ NUMBERS = (("--train", "SECONDS", "that all devices need to train a batch (defau
            ("--prefill", "TOKENS/S", "at which a stopped response is computed again (default: in no time)", "positive"),
            ("--rate", "TOKENS/S", "of one response (default: one in a hundred reaches max_tokens)", "positive"),
            ("--hours", "HOURS", "of simulated time, instead of --batches", "positive"))
+LARGEST_BATCH, MOST_RESPONSES = 2_000_000, 100_000_000
+"""Responses of one batch, all of them in memory at once, and of all batches: minutes."""
+LONGEST = 3.15576e10
+"""Seconds, a thousand years."""
 LEAST = {"positive": "a number above 0", "not negative": "0, or a number above it", "at least 1": "1 or more"}
 COUNTS = (("--slots", "responses that all devices together sample at a time (default: as recorded, or a batch of the "
            "first recipe)"),
@@ -62,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
         return _replay(args, cases[0][1])
     costs, trace, facts = _machine(args, cases[0])
     horizon = math.inf if args.hours is None else args.hours * 3600
+    for _, recipe, terms in cases:
+        _require_end(recipe, terms, costs.slots * horizon / trace.mean[0])
     outcomes = []
     for name, recipe, terms in cases:
         placement = recipe.placement.choice
@@ -147,6 +153,19 @@ def _terms(recipe: Any, args: argparse.Namespace) -> Any:
     return dataclasses.replace(terms(recipe), batches=10**9 if endless else args.batches or 50)
 
 
+def _require_end(recipe: Any, terms: Any, served: float) -> None:
+    """RL204 for a simulation that would not end, or not fit in memory; `served` responses are over at its horizon."""
+    batch = terms.prompts * terms.siblings
+    for what, number, most, fix in (
+            ("one batch", batch, LARGEST_BATCH, "Simulate a smaller batch: fewer data.prompts, or fewer responses."),
+            ("all", min(batch * terms.batches, served + batch), MOST_RESPONSES,
+             "Simulate a shorter time: fewer --batches, --hours or --slots.")):
+        if number > most:
+            raise RecipeError([at("RL204", f"`{recipe.name}` would simulate {number:,.0f} responses in {what}, and at "
+                                  f"most {most:,} are.", None, fix=fix,
+                                  why="Every response is an event of its own: hours would pass, and memory run out.")])
+
+
 def _machine(args: argparse.Namespace, first: tuple[str, Any, Any]) -> tuple[Any, Any, dict[str, str]]:
     """Costs, trace, and what is assumed in words."""
     from rldsl.runtime.simulation.machine import Costs
@@ -180,6 +199,10 @@ def _trace(args: argparse.Namespace, recipe: Any) -> Any:
         return recorded(Path(args.latency), args.seed)
     latency = choice_alone(args.latency, "latency", Latency, "--latency")
     most = recipe.sampling[0].choice.max_tokens
+    if not latency.quantile(0.99) <= LONGEST:
+        raise RecipeError([at("RL204", f"Of {show(latency)} one response in a hundred takes longer than "
+                              f"{LONGEST / 3.15576e7:,.0f} years.", None, why="Nothing that is measured lasts so long.",
+                              fix="Write a shorter time, or a narrower distribution.")])
     return drawn(latency, show(latency), args.rate or most / latency.quantile(0.99), most, args.seed)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, together
 
 from . import rules
 from .recipe import Recipe
@@ -25,10 +25,9 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def check(recipe: Recipe, warnings: bool = True) -> list[Diagnostic]:
-    """Everything the rules find, errors and warnings, in file order; the same finding once.
+    """Everything the rules find, errors and warnings, in file order; what one rule says of one place is one finding.
 
     Without `warnings` the rules that only warn are not asked.
     """
     asked = (rule for rule in all_rules() if warnings or not rule.__module__.rpartition(".")[2].startswith(WARNING))
-    found = dict.fromkeys(d for rule in asked for d in rule(recipe))
-    return sorted(found, key=lambda d: d.position)
+    return sorted(together(d for rule in asked for d in rule(recipe)), key=lambda d: d.position)

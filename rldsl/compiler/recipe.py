@@ -122,8 +122,11 @@ class Recipe:
 
     def where(self, path: str) -> Span:
         """Where a setting or axis ("data.prompts", "gate") was last written, or the recipe where its default holds."""
-        steps = [step.span for step in self.origins.get(path, ()) if step.span]
-        return steps[-1] if steps else self.span
+        return self.written(path) or self.span
+
+    def written(self, path: str) -> Span | None:
+        """The same, or None where nobody wrote it."""
+        return next((step.span for step in reversed(self.origins.get(path, ())) if step.span), None)
 
     def nodes(self) -> Iterator[Node]:
         """Every choice on every axis, in axis order."""

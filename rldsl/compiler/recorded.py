@@ -47,6 +47,8 @@ NEEDS: tuple[Needs, ...] = (
     ("advantage/zero", lambda r: _reads(r, r.gate, ADVANTAGE.name), "a gate that reads the advantage"),
     ("entropy/sampled", _sampled, "responses that the policy samples at a temperature above 0"),
     ("prompts/information", _given(SIBLINGS), "several responses to the same prompt"),
+    ("lora/", lambda r: r.settings.optim.lora_rank is not None and r.settings.model.dtype != "float32",
+     "a low-rank addition (optim.lora_rank) to weights of bfloat16"),
     ("mismatch/", _sampled, "responses that the policy samples at a temperature above 0"),
     ("kappa/", _old_apart, "several updates per batch, and a ratio or a correction that reads the old policy"),
 )

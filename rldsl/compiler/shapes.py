@@ -39,6 +39,30 @@ def shape(spec: str, base: Path) -> Shape | None:
     return _named(*sizes) if sizes else None
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a layout divides. `experts` is 0 for a dense model and None where nothing says it."""
+
+    heads: int
+    kv_heads: int
+    layers: int
+    experts: int | None
+
+
+def parts(spec: str, base: Path) -> Parts | None:
+    """The parts of a model, or None where nothing here says its heads and layers. A mixture of experts in a folder
+    says them too, though its parameters are not counted."""
+    config, found = _config(spec, base), shape(spec, base)
+    if found is not None:
+        return Parts(found.heads, found.kv_heads, found.layers, 0)
+    if config is None:
+        return None
+    heads, layers = config.get("num_attention_heads"), config.get("num_hidden_layers")
+    kv = config.get("num_key_value_heads") or heads
+    known = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in (heads, kv, layers))
+    return Parts(heads, kv, layers, experts_in(config) or None) if known else None
+
+
 def context_of(policy: str, base: Path) -> tuple[int, str] | None:
     """A model's context in tokens and where that is known from; None, which refuses nothing, where it is not."""
     config = _config(policy, base)

@@ -2,5 +2,6 @@
 
 from .diagnostic import Diagnostic, Label, RecipeError, at
 from .span import Span
+from .together import together
 
-__all__ = ["Diagnostic", "Label", "RecipeError", "Span", "at"]
+__all__ = ["Diagnostic", "Label", "RecipeError", "Span", "at", "together"]

@@ -31,10 +31,16 @@ class Diagnostic:
     severity: Severity = "error"
 
     @property
+    def primary(self) -> Span | None:
+        """The place that is underlined as the main one; None where the finding has no place."""
+        spans = [label.span for label in self.labels if label.primary] or [x.span for x in self.labels]
+        return spans[0] if spans else None
+
+    @property
     def position(self) -> tuple:
         """Sort key: file order, by the primary place."""
-        spans = [label.span for label in self.labels if label.primary] or [x.span for x in self.labels]
-        return (spans[0].file, spans[0].line, spans[0].column, self.code) if spans else ("", 0, 0, self.code)
+        place = self.primary
+        return (place.file, place.line, place.column, self.code) if place else ("", 0, 0, self.code)
 
 
 class RecipeError(Exception):

@@ -25,16 +25,18 @@ def parse(text: str, path: str) -> tuple[tree.File, list[Diagnostic]]:
     """The tree of what could be read, and what is wrong, in file order. Never raises on bad input."""
     problem = size_problem(text, path)
     if problem:
-        return _file(path, text, (), ()), [problem]
+        return _file(path, text, whole=False), [problem]
     found = tokenize(text, path)
     layout = arrange(found.tokens, path)
     if layout.too_deep:
-        return _file(path, text, (), ()), layout.diagnostics
+        return _file(path, text, whole=False), layout.diagnostics
     reader = _Reader(path, found.diagnostics + layout.diagnostics)
     statements = reader.statements(layout.statements, "statement")
-    diagnostics = reader.diagnostics + find_duplicates(statements)
+    whole = not layout.diagnostics
+    diagnostics = reader.diagnostics + (find_duplicates(statements) if whole else [])
     comments = tuple((token.span(path), token.text) for token in found.comments)
-    return _file(path, text, tuple(statements), comments), sorted(diagnostics, key=lambda d: d.position)[:MAX_ERRORS]
+    file = _file(path, text, tuple(statements), comments, whole=whole)
+    return file, sorted(diagnostics, key=lambda d: d.position)[:MAX_ERRORS]
 
 
 def parse_expression(text: str, path: str = "--set") -> tree.Expr:
@@ -69,9 +71,9 @@ def _parse_one(text: str, path: str, rule: str) -> Any:
     return values[0]
 
 
-def _file(path: str, text: str, statements: tuple, comments: tuple) -> tree.File:
+def _file(path: str, text: str, statements: tuple = (), comments: tuple = (), *, whole: bool) -> tree.File:
     lines = text.split("\n")
-    return tree.File(path, text, statements, Span(path, 1, 1, len(lines), len(lines[-1]) + 1), comments)
+    return tree.File(path, text, statements, Span(path, 1, 1, len(lines), len(lines[-1]) + 1), comments, whole)
 
 
 class _Reader:

@@ -244,10 +244,12 @@ Statement = Import | Let | Recipe | Sweep | Ablate | Pipeline
 
 @dataclass(frozen=True)
 class File:
-    """One parsed file. `text` is the whole source: diagnostics and the formatter need it."""
+    """One parsed file. `text` is the whole source: diagnostics and the formatter need it. Where it is not `whole`,
+    some bracket has no partner, and nobody knows what stands inside what."""
 
     path: str
     text: str
     statements: tuple[Statement, ...]
     span: Span
     comments: tuple[tuple[Span, str], ...] = field(default=())
+    whole: bool = True

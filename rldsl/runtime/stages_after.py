@@ -11,7 +11,7 @@ from .errors import RunError
 from .metrics import HELD_OUT, UNTRAINED
 from .run import Run
 from .settle import with_state
-from .stages_data import sampling_options, scores, table_of
+from .stages_data import require_groups, sampling_options, scores, table_of
 from .tally import Tally
 from .trajectory import Request
 from .work import Work
@@ -54,6 +54,7 @@ def held_out(run: Run, node: Node, done: int) -> dict[str, float]:
         data = run.held_out[name]
         requests = [Request(row, row, data.tokens(row), samples) for row in range(len(data))]
         found = run.rollout.sample(requests, options, batch=-1 - done, greedy=samples == 1)
+        require_groups(requests, found)
         judged = Work(done, trajectories=found, table=table_of(run, found),
                       problems={row: data.problem(row) for row in range(len(data))})
         _judge(run, judged, name, tally)

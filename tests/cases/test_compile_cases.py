@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.backends.cluster.placement import roles
 from rldsl.compiler import arithmetic
 from rldsl.compiler.check import check
 from rldsl.compiler.compile import compile_recipe
@@ -33,9 +34,11 @@ def compiled(tmp_path):
         body = "\n".join(f"  {line}" for line in lines)
         path.write_text(f"import std.quickstart\nrecipe case extends quickstart {{\n{body}\n}}\n", encoding="utf-8")
         try:
-            return {d.code: d for d in check(resolve(str(path), sets=sets)) if d.severity != "info"}
+            found = [d for d in check(resolve(str(path), sets=sets)) if d.severity != "info"]
         except RecipeError as error:
-            return {d.code: d for d in error.diagnostics}
+            found = error.diagnostics
+        assert len({(d.code, d.primary) for d in found}) == len(found), "one mistake is reported twice"
+        return {d.code: d for d in found}
     return compile_
 
 
@@ -86,10 +89,20 @@ def test_c008_options_without_effect_are_errors(compiled):
     assert compiled("advantage = group_norm(std: sample)") == {}
 
 
-def test_c009_tensor_parallel_is_checked_against_the_roles_own_pool(compiled):
+def test_c009_heads_that_a_layout_cannot_divide_are_named(compiled, tmp_path):
+    (tmp_path / "odd").mkdir()
+    config = {"hidden_size": 100, "intermediate_size": 100, "num_attention_heads": 25, "num_hidden_layers": 2,
+              "vocab_size": 100}
+    (tmp_path / "odd" / "config.json").write_text(json.dumps(config))
+    found = compiled("distribution = tis(2.0)", 'model.policy = "odd"', GPUS % (4, ", tensor: 4"))["RL402"]
+    assert found.severity == "error" and "25 attention heads, which tensor 4 does not divide" in found.message
+
+
+def test_c009_tensor_parallel_is_checked_against_the_roles_own_pool(compiled, recipe):
     found = compiled("distribution = tis(2.0)", GPUS % (1, ", rollout_tensor: 2"))["RL401"]
     assert "rollout role has 1 GPU" in found.message and "rollout_tensor 2" in found.message
-    assert compiled("distribution = tis(2.0)", GPUS % (4, ", rollout_tensor: 2")) == {}
+    two = ("distribution = tis(2.0)", GPUS % (4, ", rollout_tensor: 2"))
+    assert compiled(*two) == {} and next((r.name, r.count) for r in roles(recipe(*two))) == ("rollout", 2)
     pool = compiled("distribution = tis(2.0)", "system = sync on disaggregated(rollout: 2, train: 6)",
                     GPUS % (8, ", rollout_tensor: 4"))["RL401"]
     assert "2 GPUs" in pool.message and "its own pool, not the whole cluster" in pool.message
@@ -150,6 +163,12 @@ def test_c054_a_gate_anchored_on_recomputed_log_probs_does_nothing(compiled):
     weights = [-probe_of(sampled, ratio=f"token(current / {anchor})", gate="cispo(1.0, high: 0.28)")
                ["responses"][0]["gradient"][0] for anchor in ("rollout", "old")]
     assert weights == pytest.approx([1.28, 1.0])
+
+
+def test_c056_a_correction_of_another_grain_than_the_ratio_says_so(compiled):
+    whole = ("ratio = sequence(current / old)", "gate = clip(3e-4)", "reduction = response_mean")
+    assert compiled(*whole, "distribution = tis(2.0)")["RL315"].severity == "error"
+    assert compiled(*whole, "distribution = tis(2.0, grain: geometric)") == {}
 
 
 def test_c069_the_buffer_of_overlong_fits_its_limit(compiled):

@@ -151,7 +151,7 @@ def test_c088_the_loss_covers_what_this_run_sampled_whoever_speaks_in_the_prompt
     with opened(tmp_path, RECIPE, "sampling.max_tokens=3", "optim.updates_per_batch=1") as run:
         prompt = run.data.encode("Q: 1?\n") + run.data.encode("A: 2\n") + run.data.encode("Q: 3?\n")
         (row,) = run.rollout.sample([Request(0, 0, prompt, 1)], SamplingOptions(1.0, 3), batch=0)
-        assert row.prompt == prompt and len(row.tokens) <= 3
+        assert row.prompt == prompt and len(row.tokens) == 3
         found = run.trainer.logprobs("current", [row], ["logp_current"], Cutting(None, True, True))
         assert len(found["logp_current"]) == len(row.tokens) == len(row.logps)
 
@@ -249,25 +249,31 @@ def test_c025_an_adapter_that_is_filtered_out_stops_the_run(tmp_path) -> None:
         assert said.code == "RL602" and "gradient norm was" in said.why and " 0," not in said.why
 
 
+def thousandth_on_ones(policy) -> None:
+    """Every matrix is 1, and its addition 0.001."""
+    for layer in policy.layers:
+        for name, p in layer.adapters.items():
+            p.zero_()
+            getattr(layer, name[:-2]).fill_(1.0)
+            p[:, 0] = 1.0 if name.endswith("_a") else 0.001 / layer.scale
+
+
 def test_c065_a_merged_addition_is_exported_once_and_its_loss_is_measured(tmp_path) -> None:
-    """1 + 0.001 in bfloat16 is 1: all of the addition is lost. Exporting twice gives the same tensors."""
-    with opened(tmp_path, RECIPE.replace("float32", "bfloat16"), *LORA) as run:
+    """1 + 0.001 in bfloat16 is 1: all of the addition is lost, and a warning of the run says how much. Exporting twice
+    gives the same tensors."""
+    detector = "health { lora_rounding(patience: 1) }"
+    watched = RECIPE.replace("float32", "bfloat16").replace("track {", f"{detector}\n  track {{")
+    with opened(tmp_path, watched, *LORA, "optim.lr=1e-9") as run:
+        policy = run.trainer.policy
+        with torch.no_grad():
+            thousandth_on_ones(policy)
         execute(run)
         (step,) = [e.data["metrics"] for e in read_journal(tmp_path) if e.kind == "step"]
-        assert 0 < step["lora/rounded_away"] <= 2
-        policy = run.trainer.policy
+        assert step["lora/rounded_away"] == pytest.approx(1.0, abs=1e-3)
+        (warning,) = [e.data for e in read_journal(tmp_path) if e.kind == "warning" and e.data["code"] == "RL515"]
+        assert "rounding takes 100% of the low-rank additions" in warning["message"]
         (layer,) = policy.layers
-        rank = layer.adapters["out_a"].shape[0]
-        with torch.no_grad():
-            for name, p in layer.adapters.items():
-                p.zero_()
-                matrix = getattr(layer, name[:-2])
-                matrix.fill_(1.0)
-                p[:, 0] = 1.0 if name.endswith("_a") else 0.0
-                if name.endswith("_b"):
-                    p[:, 0] = 0.001 / layer.scale
-        assert rank == 4 and torch.equal(policy.weights().layers[0].out, torch.ones_like(layer.out).bfloat16())
-        assert rounded_away(policy) == pytest.approx(1.0)
+        assert torch.equal(policy.weights().layers[0].out, torch.ones_like(layer.out).bfloat16())
         once, twice = exported(policy), exported(policy)
         assert set(once) == set(twice) and all(torch.equal(once[n], twice[n]) for n in once)
         policy.compute = torch.float32

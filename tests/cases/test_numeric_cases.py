@@ -43,6 +43,12 @@ def test_c012_leave_one_out():
     assert advantages([1, None], sampling=GROUP2, advantage="rloo") == [0.0, None]
 
 
+@pytest.mark.parametrize("std, found", [("none", [0.75, -0.25, -0.25, -0.25]), ("sample", [1.5, -0.5, -0.5, -0.5])])
+def test_c008_without_a_spread_rewards_are_centred_only(std, found):
+    advantage = "group_mean" if std == "none" else f"group_norm(std: {std}, eps: 0)"
+    assert advantages([1, 0, 0, 0], sampling=GROUP4, advantage=advantage) == close(found)
+
+
 def test_c014_siblings_share_a_baseline():
     centred = advantages([1, 0, 1, 0], sampling=GROUP4, advantage="group_mean")
     assert centred == close([0.5, -0.5, 0.5, -0.5])
@@ -110,7 +116,7 @@ def test_c046_advantages_do_not_depend_on_the_order_of_rows():
     plain, order = probe_of(rows, **axes), draw.sample(range(16), 16)
     mixed = probe_of([rows[i] for i in order], **axes)
     for place, i in enumerate(order):
-        assert mixed["responses"][place]["advantage"] == close(plain["responses"][i]["advantage"])
+        assert mixed["responses"][place]["advantage"] == plain["responses"][i]["advantage"]
         assert mixed["responses"][place]["gradient"] == close(plain["responses"][i]["gradient"])
 
 
@@ -155,6 +161,16 @@ def test_c083_gae_runs_over_action_tokens_only():
     assert out["responses"][0]["advantage"] == close([0.95, 1.0])
     out = probe_of([row(1.0, 1.0, reward=1.0, values=[0.0, 0.0])], advantage="gae(gamma: 1, lambda: 0.5)")
     assert out["responses"][0]["advantage"] == close([0.5, 1.0])
+
+
+def test_c089_a_rollout_in_three_parts_counts_once():
+    """Two rollouts, one of them cut into three segments: each has half of the say."""
+    rows = [row(1.0, 1.0, 1.0, reward=1.0, prompt="a") | {"segments": [0, 1, 2]},
+            row(1.0, reward=1.0, prompt="b") | {"segments": [0]}]
+    for reduction in ("response_mean", "sequence_mean"):
+        ratio = "sequence(current / old)" if reduction == "sequence_mean" else "token(current / old)"
+        out = probe_of(rows, reduction=reduction, ratio=ratio)["responses"]
+        assert [sum(r["weight"]) for r in out] == close([0.5, 0.5])
 
 
 def test_c090_dual_clip_reaches_the_loss():

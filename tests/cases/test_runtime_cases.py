@@ -63,6 +63,43 @@ def test_c013_a_number_that_is_not_finite_names_tensor_rows_and_stage_and_steps_
     assert made.trainer.weights == before and not made.trainer.jobs
 
 
+def test_c003_batches_without_a_signal_are_counted_at_once_and_warned_of(tmp_path) -> None:
+    """[1, 1, 1, 1] teaches nothing: said after five batches. [1, 0, 1, 0] does, though its loss is 0 as well."""
+    still = run(tmp_path, lambda r, s: "yes", steps=6)
+    assert step(still)["groups/uniform"] == 1.0 and step(still)["advantage/zero"] == 1.0
+    assert [e.data["code"] for e in events(still, "warning")] == ["RL613"]
+    assert all(a == 0 for job in still.trainer.jobs for a in reads(job, "advantage"))
+    alive = run_of(plan_of(tmp_path), tmp_path / "alive", ALTERNATE, steps=6)
+    execute(alive)
+    assert step(alive)["groups/uniform"] == 0.0 and events(alive, "warning") == []
+
+
+def test_c012_a_group_reduced_to_one_is_counted_and_teaches_nothing(tmp_path) -> None:
+    made = run(tmp_path, lambda r, s: "?" if (r.group, s) == (0, 1) else ALTERNATE(r, s), steps=1,
+               axes={"sampling": "group(2, max_tokens: 4)", "advantage": "rloo"})
+    assert step(made)["groups/reduced_to_one"] == 1
+    found = {row.group: set() for job in made.trainer.jobs for row in job.rows}
+    for job in made.trainer.jobs:
+        owners = [row.group for row in job.rows for _ in row.tokens]
+        for group, a in zip(owners, reads(job, "advantage"), strict=True):
+            found[group].add(a)
+    assert found.pop(0) == {0.0} and all(a == {1.0, -1.0} for a in found.values())
+
+
+def test_c014_labels_that_break_a_group_up_are_fatal(tmp_path) -> None:
+    """Every response a group of its own: nothing would be compared, so nothing is trained."""
+    made = run_of(plan_of(tmp_path), tmp_path / "run", ALTERNATE)
+    honest = made.rollout.sample
+
+    def unique(requests, options, **more):
+        return [replace(t, group=100 + i, sibling=0) for i, t in enumerate(honest(requests, options, **more))]
+
+    made.rollout.sample = unique
+    with pytest.raises(RunError, match="RL610"):
+        execute(made)
+    assert not made.trainer.jobs
+
+
 def test_c028_answers_that_are_cut_are_counted_at_once_and_warned_of(tmp_path) -> None:
     made = run(tmp_path, lambda r, s: "x" * 300, steps=6, axes={"sampling": "group(4, max_tokens: 256)"})
     assert step(made)["responses/truncated"] == 1.0

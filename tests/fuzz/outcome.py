@@ -56,6 +56,7 @@ def _reported(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> tuple[tuple[s
         assert d.code.startswith("RL") and d.message.endswith((".", "?", "!", "…")), d
         assert d.labels and any(label.primary for label in d.labels), d
         assert d.code.startswith("RL1") or d.fix, d
+    assert len({(d.code, d.primary) for d in found}) == len(found), "one mistake is reported twice"
     assert not found or render(found, sources(list(found)), style="terminal")
     return tuple(tuple(sorted({d.code for d in found if d.severity == s})) for s in ("error", "warning", "info"))
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Annotated
 
 from rldsl.axes.base import Latency
 from rldsl.axes.choice import Example
-from rldsl.axes.types import NonNegative, Seconds
+from rldsl.axes.types import Bound, Seconds
 
 NORMAL = NormalDist()
 
@@ -20,7 +21,7 @@ NORMAL = NormalDist()
 class Lognormal(Latency):
     positional = 1
     median: Seconds  # half of the responses are quicker
-    sigma: NonNegative = 1.0  # standard deviation of the logarithm
+    sigma: Annotated[float, Bound(ge=0, le=10)] = 1.0  # standard deviation of the logarithm
 
     def quantile(self, share: float) -> float:
         return self.median * math.exp(self.sigma * NORMAL.inv_cdf(share))

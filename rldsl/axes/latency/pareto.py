@@ -8,16 +8,17 @@ Source: Pareto (1896); StepFun reports 5 % of the samples at 80 % of the cost of
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 from rldsl.axes.base import Latency
 from rldsl.axes.choice import Example
-from rldsl.axes.types import Positive, Seconds
+from rldsl.axes.types import Bound, Seconds
 
 
 class Pareto(Latency):
     positional = 1
     minimum: Seconds  # no response is quicker
-    alpha: Positive = 1.5  # the power; smaller is heavier
+    alpha: Annotated[float, Bound(ge=0.1)] = 1.5  # the power; smaller is heavier
 
     def quantile(self, share: float) -> float:
         return self.minimum * (1 - share) ** (-1 / self.alpha)

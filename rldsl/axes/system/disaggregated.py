@@ -16,15 +16,13 @@ from rldsl.axes.types import Count
 
 class Disaggregated(Placement):
     gives = {SEPARATE_DEVICES}
+    sized_by = {"rollout": "rollout", "train": "train"}
     rollout: Count  # devices that sample
     train: Count  # devices that train
     versions: Count = 1  # sets of weights that are served at once
 
     def shared(self) -> bool:
         return False
-
-    def pools(self) -> dict[str, int]:
-        return {"rollout": self.rollout, "train": self.train}
 
     def serves(self) -> int:
         return self.versions

@@ -14,15 +14,13 @@ from rldsl.axes.types import Count
 
 class Elastic(Placement):
     gives = {SEPARATE_DEVICES}
+    sized_by = {"rollout": "dedicated", "train": "flexible"}
     dedicated: Count  # devices that only sample
     flexible: Count  # devices that train, and sample while there is nothing to train
     versions: Count = 1  # sets of weights that are served at once
 
     def shared(self) -> bool:
         return False
-
-    def pools(self) -> dict[str, int]:
-        return {"rollout": self.dedicated, "train": self.flexible}
 
     def lends(self) -> bool:
         return True

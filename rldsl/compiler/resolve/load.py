@@ -137,7 +137,7 @@ def _recipes_in(folder: Path) -> list[str]:
 
 
 def _nothing(name: str) -> tree.File:
-    return tree.File(name, "", (), Span(name, 1, 1, 1, 1))
+    return tree.File(name, "", (), Span(name, 1, 1, 1, 1), whole=False)
 
 
 def sources(diagnostics: Iterable[Diagnostic], sets: Iterable[str] = ()) -> dict[str, str]:

@@ -229,6 +229,7 @@ class _Merge:
         """RL210: two entries of one family."""
         self.report.add("RL210", f"two settings of `{block}` state one fact", span, "this one",
                         also=((first, "and this one"),), fix="keep one of them")
+        self.broken(f"{block}.{bare_field(blocks()[block])[0]}", True)
 
     def many(self, block: str, name: str, entry: Entry) -> Expr:
         """A family of several entries: the first of a body replaces the inherited ones, the next are added."""
@@ -308,8 +309,8 @@ class _Merge:
         self.report.add("RL201", f"`{head.name}` is neither an axis nor a setting", head.span, "unknown",
                         fix=did_you_mean(head.name, every))
 
-    def broken(self, axis: str, wrong: bool) -> None:
-        (self.draft.broken.add if wrong else self.draft.broken.discard)(axis)
+    def broken(self, path: str, wrong: bool) -> None:
+        (self.draft.broken.add if wrong else self.draft.broken.discard)(path)
 
     def block_keys(self, name: str) -> tuple[str, ...]:
         return keys(blocks()[name]) if name in blocks() else ()

@@ -10,7 +10,7 @@ from typing import Any
 
 from rldsl.axes.types import Natural
 from rldsl.compiler.recipe import Recipe
-from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span
+from rldsl.diagnostics import Diagnostic, Label, RecipeError, Span, together
 from rldsl.grammar import tree
 
 from .axes import READERS, first
@@ -28,6 +28,9 @@ from .trail import Trail
 from .unread import refuse_unread
 from .unused import unused
 from .values import INVALID, typed
+
+LOST = frozenset({"RL202", "RL207", "RL208", "RL212"})
+"""What is found where something is not there: a setting, a reader, a dimension."""
 
 
 @dataclass
@@ -55,20 +58,22 @@ def read_project(path: str, sets: Sequence[str], root: Path | None) -> Project:
 
 def raise_found(project: Project) -> None:
     """Raises what was found: each finding once, and none that only follows from a syntax error."""
-    found = list(dict.fromkeys(project.report.found))
-    syntax = project.loaded.syntax_errors
+    found, syntax = project.report.found, project.loaded.syntax_errors
     if syntax:
-        wrong = {label.span for d in syntax for label in d.labels if label.primary}
-        found = [d for d in found if d in syntax or not _follows(d, wrong)]
+        spans = [d.primary for d in syntax if d.primary]
+        lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
+        found = [d for d in found if d in syntax or not _follows(d, lines, project)]
     if found:
         uses = _uses(project)
-        raise RecipeError([_with_let(d, uses) for d in found])
+        raise RecipeError([_with_let(d, uses) for d in together(found)])
 
 
-def _follows(d: Diagnostic, wrong: set[Span]) -> bool:
-    """Whether a finding may only be there because of syntax errors: something is missing, or its text is wrong."""
-    return d.code in ("RL202", "RL207") or d.message.startswith("There is no recipe") \
-        or any(label.primary and label.span in wrong for label in d.labels)
+def _follows(d: Diagnostic, wrong: set[tuple[str, int]], project: Project) -> bool:
+    """Whether a finding may only be there because of syntax errors: what it misses was perhaps written, or its line
+    cannot be read, or nobody knows where in its file it belongs."""
+    if d.code in LOST or d.message.startswith("There is no recipe") or d.primary is None:
+        return True
+    return (d.primary.file, d.primary.line) in wrong or not project.loaded.files[d.primary.file].whole
 
 
 def _uses(project: Project) -> dict[Span, Span]:

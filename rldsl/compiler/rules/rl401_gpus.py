@@ -68,7 +68,9 @@ def _size(recipe: Recipe) -> list[Place]:
 
 def _where(recipe: Recipe, role: str) -> Span:
     """Where the devices of a role are written."""
-    return recipe.placement.where(role) if role in recipe.placement.choice.pools() else recipe.where(f"cluster.{role}")
+    placement = recipe.placement
+    parameter = placement.choice.sized_by.get(role)
+    return placement.where(parameter) if parameter else recipe.where(f"cluster.{role}")
 
 
 def _too_many(recipe: Recipe, roles: dict[str, int], total: int) -> Diagnostic:
@@ -96,13 +98,14 @@ def _misfit(recipe: Recipe, role: str, have: int, settings: tuple[str, ...], nee
     pool = "shared with the other role" if shared else "its own pool, not the whole cluster"
     written = [name for name in settings if getattr(cluster, name) > 1]
     where = _size(recipe) if shared else [(_where(recipe, role), f"the {role} role's devices")]
+    near, number = _nearest(have, need), recipe.placement.choice.sized_by.get(role, role)
+    more = f"give the {role} role {near} {unit}s" if shared else f"write {number}: {near}"
     return clash(
         CODE, recipe, f"The {role} role has {plural(have, unit)} ({pool}), and one copy of its model takes "
         f"{product}.",
         *((recipe.where(f"cluster.{name}"), f"{name} {getattr(cluster, name)}") for name in written), *where,
         why="A role is made of whole copies of its model; left-over devices would belong to none.",
-        fix=f"Choose {' × '.join(settings)} = {' or '.join(map(str, _divisors(have)))}, or give the {role} "
-            f"role {_nearest(have, need)} {unit}s.")
+        fix=f"Choose {' × '.join(settings)} = {' or '.join(map(str, _divisors(have)))}, or {more}.")
 
 
 def _divisors(n: int) -> list[int]:

@@ -17,7 +17,7 @@ from ..clash import clash
 from ..facts import facts_of, plural
 from ..recipe import Recipe
 from ..roles import INITIAL, REFERENCE, TEACHER, frozen
-from ..shapes import Shape, experts_of, shape
+from ..shapes import Parts, experts_of, parts
 
 CODE = "RL402"
 SAMPLING = ("rollout_tensor",)
@@ -32,7 +32,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     if recipe.settings.cluster.where == "local":
         return
     for path, model in _models(recipe):
-        divided = list(_divided(facts_of(recipe, model, shape), facts_of(recipe, model, experts_of)))
+        divided = list(_divided(facts_of(recipe, model, parts), facts_of(recipe, model, experts_of)))
         for setting, what, number in divided:
             size = getattr(recipe.settings.cluster, setting)
             if not fits(what, number, size) and not (setting in SAMPLING and path != "model.policy"):
@@ -48,13 +48,13 @@ def _models(recipe: Recipe) -> Iterator[tuple[str, str]]:
         yield from ((FROM[role], m) for m in models if m not in (policy, INITIAL))
 
 
-def _divided(found: Shape | None, experts: int | None) -> Iterator[tuple[str, str, int]]:
+def _divided(found: Parts | None, experts: int | None) -> Iterator[tuple[str, str, int]]:
     for setting in ("tensor", *SAMPLING) if found else ():
         yield setting, "attention head", found.heads
         yield setting, "key/value head", found.kv_heads
     if found:
         yield "pipeline", "layer", found.layers
-    if found or experts:
+    if experts or (found and found.experts == 0):
         yield "expert", "expert", experts or 0
 
 

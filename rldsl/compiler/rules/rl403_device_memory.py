@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rldsl.diagnostics import Diagnostic
+from rldsl.diagnostics import Diagnostic, Span
 
 from ..clash import clash
 from ..device_memory import Phase, device_size, phases
@@ -17,8 +17,9 @@ from ..memory import amount
 from ..recipe import Recipe
 
 CODE = "RL403"
-SETTINGS = {"rollout": ("cluster.rollout_tensor",), "train": ("cluster.nodes", "cluster.gpus_per_node")}
-"""What says how many devices share a role's model; another role is a setting of its own."""
+POOL = ("gpus_per_node", "nodes")
+"""What says how many devices there are where roles share them."""
+ROLLOUT, TRAIN = "rollout", "train"
 FULL = 0.95
 """From this share of a device on, the least that a phase needs leaves no room for what is not counted."""
 
@@ -30,15 +31,22 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     largest = max(found, key=lambda p: p.total)
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
-    settings = SETTINGS.get(largest.role, (f"cluster.{largest.role}",))
-    written = [s for s in settings if any(step.span for step in recipe.origins.get(s, ()))]
+    numbers = _numbers(recipe, largest.role)
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
         f"device{share or f', and it has {amount(size)}'}.",
+        *((place, "over these devices") for place in numbers.values() if place),
         (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
-        *((recipe.where(s), "over these devices") for s in written),
         why="; ".join(_row(p, size) for p in found) + ".",
-        fix=_fix(largest), severity="warning" if share else "error")
+        fix=_fix(largest, tuple(numbers)), severity="warning" if share else "error")
+
+
+def _numbers(recipe: Recipe, role: str) -> dict[str, Span | None]:
+    """What says how many devices share a role's model, and where it is written."""
+    if role != ROLLOUT and (parameter := recipe.placement.choice.sized_by.get(role)):
+        return {parameter: recipe.placement.where(parameter)}
+    names = {ROLLOUT: ("rollout_tensor",), TRAIN: POOL}.get(role, (role,))
+    return {name: recipe.written(f"cluster.{name}") for name in names}
 
 
 def _row(phase: Phase, size: int) -> str:
@@ -46,9 +54,6 @@ def _row(phase: Phase, size: int) -> str:
     return f"{phase.name}: {parts} = {amount(phase.total)}{' (too much)' if phase.total > size else ''}"
 
 
-def _fix(phase: Phase) -> str:
-    if phase.role == "rollout":
-        return "Write a larger rollout_tensor, a shorter max_tokens, or a smaller model."
-    if phase.role != "train":
-        return f"Write a larger {phase.role} in the cluster block, or use a smaller model."
-    return "Use more devices (nodes, gpus_per_node), an optimizer with fewer states, or a smaller model."
+def _fix(phase: Phase, numbers: tuple[str, ...]) -> str:
+    less = {ROLLOUT: "a shorter max_tokens", TRAIN: "an optimizer with fewer states"}.get(phase.role)
+    return f"Write a larger {' or '.join(numbers)}, {f'{less}, ' if less else ''}or a smaller model."

@@ -24,10 +24,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     cluster, need = recipe.settings.cluster, sleeping(recipe)
     if cluster.host_memory is None or need is None or need <= cluster.host_memory:
         return
+    fewer = recipe.written("cluster.rollout_tensor")
     engines = cluster.gpus_per_node // cluster.rollout_tensor or 1
     yield clash(
         CODE, recipe, f"The sleeping engines of one node keep {amount(need)} of weights in its memory, which is "
         f"{amount(cluster.host_memory)}.",
+        *([(fewer, "of so many GPUs each")] if fewer else []),
         (recipe.where("cluster.host_memory"), amount(cluster.host_memory)),
         (recipe.placement.span, "engines sleep while the trainer works"),
         (recipe.where("cluster.gpus_per_node"), f"{engines} engines on {cluster.gpus_per_node} GPUs"),

@@ -101,8 +101,8 @@ def controls(folder: Path) -> list[Mapping[str, Any]]:
     """What the schedule of a live run heard and decided. RecipeError RL407 where the folder holds no journal, or none
     with single responses; RunError RL609 where it is damaged."""
     if not (folder / FILE).is_file():
-        raise _unusable(f"{folder} holds no {FILE}", "name the folder of a run, or a distribution such as "
-                                                      "'pareto(20s, alpha: 1.5)'")
+        raise _unusable(f"{folder} holds no {FILE}", "name the folder of a run; --latency also takes a distribution "
+                                                      "such as 'pareto(20s, alpha: 1.5)'")
     found = [e.data for e in read_journal(folder) if e.kind == "control"]
     if not any(c.get("event", {}).get("kind") == "finished" for c in found):
         raise _unusable(f"the journal in {folder} has no single responses",
@@ -115,5 +115,5 @@ def _mean(rows: list[Sample]) -> Sample:
 
 
 def _unusable(message: str, fix: str) -> RecipeError:
-    why = "a simulation needs to know how long responses take"
+    why = "the journal of a live run has what its schedule heard, and how long each response took"
     return RecipeError([Diagnostic("RL407", message, why=why, fix=fix)])

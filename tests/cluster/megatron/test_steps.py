@@ -159,6 +159,18 @@ def test_another_layout_goes_on_from_the_whole_form(processes, folders, tmp_path
         processes.run(2, jobs.using, other, jobs.resumed, tmp_path / "elsewhere", rows, parcels)
 
 
+def test_a_vocabulary_that_the_new_layout_has_to_pad_goes_on(processes, folders, tmp_path) -> None:
+    """97 rows of an embedding and of a head become 98 in two parts, and the other way round above."""
+    made, rows = objective(), made_rows()
+    parcels = [packed(job(made, rows, seed=s)) for s in range(4)]
+    spec = spec_of(Parallel(), folders["qwen3_untied"], "float32", made, SAMPLING, ADAMW)
+    straight = processes.run(1, jobs.using, spec, jobs.saved_whole, tmp_path, rows, parcels)[0]
+    other = dataclasses.replace(spec, parallel=Parallel(tensor=2))
+    again = processes.run(2, jobs.using, other, jobs.resumed, tmp_path, rows, parcels)[0]
+    assert all(again[name].shape == straight[name].shape for name in straight)
+    assert max(float((straight[name] - again[name]).abs().max()) for name in straight) < 1e-6
+
+
 def test_the_cluster_block_makes_the_layout() -> None:
     assert parallel(Cluster(None, tensor=2, pipeline=2, expert=2), 8) == Parallel(2, 2, 2, 2)
     with pytest.raises(RecipeError, match=r"RL406 .* context: 2"):

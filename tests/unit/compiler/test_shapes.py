@@ -5,7 +5,7 @@ import pytest
 
 from rldsl.compiler.device_memory import device_size
 from rldsl.compiler.memory import amount
-from rldsl.compiler.shapes import experts_of, shape
+from rldsl.compiler.shapes import Parts, experts_of, parts, shape
 
 HERE = Path(".")
 
@@ -50,6 +50,15 @@ def test_experts_are_read_from_each_familys_word(tmp_path, word):
 def test_a_dense_model_and_an_unknown_one_have_no_experts():
     assert [experts_of(m, HERE) for m in ("toy:llama-2x64", "Qwen/Qwen2.5-7B", "nobody/knows", "a/Mixtral-8x7B")] == [
         0, 0, 0, 8]
+
+
+def test_a_mixture_of_experts_says_its_heads_and_layers_though_its_parameters_are_not_counted(tmp_path):
+    config = {"num_attention_heads": 32, "num_key_value_heads": 4, "num_hidden_layers": 48, "num_experts": 128}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert parts(".", tmp_path) == Parts(32, 4, 48, 128) and shape(".", tmp_path) is None
+    (tmp_path / "config.json").write_text(json.dumps({**config, "num_hidden_layers": "48"}))
+    assert parts(".", tmp_path) is None
+    assert parts("toy:llama-2x64", HERE).experts == 0 and parts("a/Mixtral-8x7B", HERE) is None
 
 
 @pytest.mark.parametrize("gpu, gib", [("H800-80GB", 80), ("H200 141 GB", 141), ("T4-16GiB", 16), ("L4", None),

@@ -114,6 +114,7 @@ def test_thresholds_are_read_overridden_and_inherited(tmp_path) -> None:
 
 @pytest.mark.parametrize("health, code, told", [
     ("blind_critic(below: 0.1)", "RL208", "an advantage that learns a value function"),
+    ("lora_rounding", "RL208", "optim.lora_rank"),
     ("blind_critic", "RL208", "an advantage that learns a value function"),
     ("clip_share(above: 10%, then: ignore)", "RL208", "then: warn or stop"),
     ("clip_share(above: 120%)", "RL204", "at most 1"), ("clip_share(over: 10%)", "RL205", "above"),

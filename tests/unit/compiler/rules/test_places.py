@@ -13,6 +13,8 @@ pytestmark = pytest.mark.usefixtures("sample_choices")
 SEQUENCE = "ratio = sequence(current / old)\ngate = clip(3e-4)\nreduction = response_mean"
 NOTES = {"RL507", "RL508"}
 QWEN = 'distribution = tis(2.0)\nmodel.policy = "Qwen/Qwen2.5-7B"\n'
+QWEN_32 = 'distribution = tis(2.0)\nmodel { policy: "Qwen/Qwen2.5-32B", dtype: bf16 }\n'
+EIGHT = 'distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, gpu: "H800-80GB" }'
 TURNS = "feedback = verify(exact) + mask_infra_failures\nsampling = turns(8, n: 8, max_tokens: 64)"
 LAGGED = "system = one_step_off on disaggregated(rollout: 1, train: 1)"
 
@@ -108,11 +110,22 @@ CASES = [
          "distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, gpu: \"H800-80GB\", tensor: 4 }"),
     Case("RL401", "system", "sync on disaggregated(rollout: 7, train: 4)",
          "distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, gpu: \"H800-80GB\" }", "7"),
+    Case("RL401", "system", "sync on elastic(dedicated: 7, flexible: 4)", EIGHT, "7"),
+    Case("RL401", "system", "sync on elastic(dedicated: 3, flexible: 4)", EIGHT + "\ncluster.rollout_tensor = 2", "3"),
+    Case("RL401", "system", "sync on elastic(dedicated: 4, flexible: 3)", EIGHT + "\ncluster.tensor = 2", "3"),
+    Case("RL401", "cluster.tensor", "2", EIGHT + "\nsystem = sync on disaggregated(rollout: 4, train: 3)"),
     Case("RL402", "cluster.tensor", "8", QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
     Case("RL402", "model.policy", '"Qwen/Qwen2.5-7B"',
          'distribution = tis(2.0)\ncluster { nodes: 1, gpus_per_node: 8, tensor: 8 }\n'
          'model.policy = "owner/unknown"'),
     Case("RL403", "cluster.gpu", '"T4-8GB"', QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
+    Case("RL403", "cluster.gpus_per_node", "2", QWEN + 'cluster { nodes: 1, gpus_per_node: 8, gpu: "A100-40GB" }'),
+    Case("RL403", "system", "sync on disaggregated(rollout: 7, train: 1)",
+         QWEN + 'cluster { nodes: 1, gpus_per_node: 8, gpu: "H800-80GB" }', "1"),
+    Case("RL403", "cluster.rollout_tensor", "1", QWEN_32 +
+         'cluster { nodes: 2, gpus_per_node: 8, gpu: "H800-40GB", rollout_tensor: 8 }'),
+    Case("RL404", "cluster.rollout_tensor", "1",
+         QWEN + "cluster { nodes: 1, gpus_per_node: 8, host_memory: 64GB, rollout_tensor: 4 }"),
     Case("RL404", "cluster.host_memory", "64GB", QWEN + "cluster { nodes: 1, gpus_per_node: 8 }"),
     Case("RL501", "optim.updates_per_batch", "1"),
     Case("RL501", "gate", "clip(0.1) + entropy(0.01)", "gate = none\noptim.updates_per_batch = 1", "clip(0.1)"),
@@ -232,3 +245,13 @@ def test_every_finding_says_all_it_should(case, tmp_path):
     assert sum(label.primary for label in found.labels) == 1
     mild = case.code.startswith("RL5") or (case.code, case.path) == ("RL312", "sampling.top_k")
     assert found.severity == ("info" if case.code in NOTES else "warning" if mild else "error")
+
+
+@pytest.mark.parametrize("code, block, number", [
+    ("RL401", "nodes: 1, gpus_per_node: 8, tensor: 3", "3"),
+    ("RL403", 'nodes: 1, gpu: "T4-8GB", gpus_per_node: 4', "4"),
+    ("RL404", "nodes: 1, gpus_per_node: 8, host_memory: 64GB, rollout_tensor: 1", "1"),
+])
+def test_of_a_block_the_number_to_change_is_underlined(code, block, number, tmp_path):
+    place, _ = marked(tmp_path, f"recipe mine extends quickstart {{\n{QWEN}cluster {{ {block} }}\n}}\n", code)
+    assert place[2] == number

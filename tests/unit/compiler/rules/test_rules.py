@@ -1,6 +1,8 @@
+
 """Rules on recipes put together by hand, and what keeps rules apart from the names of choices."""
 
 import ast
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -122,8 +124,8 @@ def laid_out(**cluster):
 
 
 def test_a_layout_beyond_all_sizes_is_refused_at_once():
-    found = [d for d in laid_out(tensor=10**21, expert=10**12) if d.code == "RL402"]
-    assert [d.fix for d in found] == ["Write tensor: 1 or 2 or 4.", "Write expert: 1."]
+    found, = (d for d in laid_out(tensor=10**21, expert=10**12) if d.code == "RL402")
+    assert found.fix == "Write tensor: 1 or 2 or 4. Write expert: 1."
 
 
 def test_a_model_without_experts_spreads_none():
@@ -136,9 +138,36 @@ def test_sizes_for_heads_divide_the_key_value_heads_too():
     assert {d.fix for d in laid_out(tensor=3) if d.code == "RL402"} == {"Write tensor: 1 or 2 or 4."}
 
 
+def folder_of(tmp_path, name, **more):
+    (tmp_path / name).mkdir()
+    config = {"hidden_size": 64, "intermediate_size": 128, "vocab_size": 100, "num_hidden_layers": 4,
+              "num_attention_heads": 4, "num_key_value_heads": 2}
+    (tmp_path / name / "config.json").write_text(json.dumps(config | more))
+    return f'"{tmp_path / name}"'
+
+
+@pytest.mark.parametrize("layout, wrong", [
+    ("expert: 2", {"dense has no experts"}), ("tensor: 2", set()), ("tensor: 8", {"moe has 4 attention heads",
+                                                                                    "dense has 4 attention heads"}),
+    ("pipeline: 8", {"moe has 4 layers", "dense has 4 layers"}), ("expert: 16", {"moe has 8 experts",
+                                                                                 "dense has no experts"})])
+def test_a_frozen_model_beside_a_mixture_of_experts_is_divided_too(tmp_path, layout, wrong):
+    """Before anything starts, wherever its ranks are; the mixture's own heads and layers as well."""
+    moe, dense = folder_of(tmp_path, "moe", num_experts=8), folder_of(tmp_path, "dense")
+    for apart in ("", ", reference: 16"):
+        (tmp_path / "r.rl").write_text(
+            "import std.quickstart\nrecipe mine extends quickstart {\n  gate = clip(0.2) + kl(0.01)\n"
+            "  distribution = tis + replay(routing)\n  system = sync on disaggregated(rollout: 1, train: 16)\n"
+            f"  model {{ policy: {moe}, reference: {dense} }}\n  cluster {{ nodes: 1, {layout}{apart} }}\n}}\n")
+        found = [d for d in check(resolve(str(tmp_path / "r.rl"))) if d.code == "RL402"]
+        assert {part for d in found for part in wrong if part in d.message.replace(f"{tmp_path}/", "")} == wrong
+        assert bool(found) == bool(wrong)
+
+
 def test_devices_that_are_lent_hold_whole_engines():
     found, = laid_out(placement=node("system", "elastic", dedicated=2, flexible=3), rollout_tensor=2)
-    assert found.code == "RL401" and "train role has 3 devices" in found.message and "2 or 4 devices" in found.fix
+    assert found.code == "RL401" and "train role has 3 devices" in found.message
+    assert "write flexible: 2 or 4." in found.fix
     assert not laid_out(placement=node("system", "elastic", dedicated=2, flexible=4), rollout_tensor=2)
     assert not laid_out(placement=node("system", "disaggregated", rollout=2, train=3), rollout_tensor=2)
 
@@ -177,9 +206,10 @@ def test_an_assertion_of_fresh_data_is_refused_under_unbounded_lag():
 def test_siblings_that_several_axes_need_are_asked_for_once_each():
     """An advantage is no remedy where the feedback compares siblings as well."""
     compared = Sum((node("feedback", "verify", "numeric"), node("feedback", "length_penalty", 0.5)))
-    found = [d for d in check(grpo(feedback=compared, sampling=(node("sampling", "single", max_tokens=4),)))
-             if d.code == "RL301"]
-    assert len(found) == 2 and not any("choose an advantage" in d.fix for d in found)
+    found, = (d for d in check(grpo(feedback=compared, sampling=(node("sampling", "single", max_tokens=4),)))
+              if d.code == "RL301")
+    assert "`feedback.length_penalty`" in found.message and "`advantage.group_norm`" in found.message
+    assert "choose an advantage" not in found.fix
 
 
 # ── needs that no shipped choice has ─────────────────────────────────────────────────────────────────
