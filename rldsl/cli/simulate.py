@@ -114,6 +114,7 @@ def _cases(args: argparse.Namespace, found: list[Diagnostic]) -> list[tuple[str,
     """(name, recipe, terms) of each system. RecipeError where a recipe is wrong or a system cannot exist."""
     from rldsl.compiler.check import check
     from rldsl.compiler.resolve.alone import system_alone
+    from rldsl.compiler.rules.rl208_unused_versions import check as unused
     from rldsl.compiler.rules.rl313_overlap import check as overlap
     from rldsl.compiler.show import show
 
@@ -123,7 +124,7 @@ def _cases(args: argparse.Namespace, found: list[Diagnostic]) -> list[tuple[str,
     for written in args.against:
         schedule, placement = system_alone(written, "--against")
         recipes.append(dataclasses.replace(recipes[0], schedule=schedule, placement=placement))
-        found += overlap(recipes[-1])
+        found += [*overlap(recipes[-1]), *unused(recipes[-1])]
     found[:] = dict.fromkeys(found)
     if any(d.severity == "error" for d in found):
         raise RecipeError(found)
