@@ -32,13 +32,15 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
     settings = SETTINGS.get(largest.role, (f"cluster.{largest.role}",))
     written = [s for s in settings if any(step.span for step in recipe.origins.get(s, ()))]
+    sets = [(recipe.placement.where("versions"), "each with its weights")] if largest.role == "rollout" and (
+        recipe.placement.choice.serves() > 1) else []
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
         f"device{share or f', and it has {amount(size)}'}.",
         (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
-        *((recipe.where(s), "over these devices") for s in written),
+        *((recipe.where(s), "over these devices") for s in written), *sets,
         why="; ".join(_row(p, size) for p in found) + ".",
-        fix=_fix(largest), severity="warning" if share else "error")
+        fix=_fix(largest, bool(sets)), severity="warning" if share else "error")
 
 
 def _row(phase: Phase, size: int) -> str:
@@ -46,9 +48,10 @@ def _row(phase: Phase, size: int) -> str:
     return f"{phase.name}: {parts} = {amount(phase.total)}{' (too much)' if phase.total > size else ''}"
 
 
-def _fix(phase: Phase) -> str:
+def _fix(phase: Phase, several: bool) -> str:
     if phase.role == "rollout":
-        return "Write a larger rollout_tensor, a shorter max_tokens, or a smaller model."
+        fewer = "fewer versions, " if several else ""
+        return f"Write a larger rollout_tensor, {fewer}a shorter max_tokens, or a smaller model."
     if phase.role != "train":
         return f"Write a larger {phase.role} in the cluster block, or use a smaller model."
     return "Use more devices (nodes, gpus_per_node), an optimizer with fewer states, or a smaller model."
