@@ -106,7 +106,8 @@ class Schedule(Choice):
 
     def in_use(self) -> int | None:
         """Sets of weights that are of use at once where no push stops anything: those that responses under way began
-        with, and the newest. None is no bound. Nothing is under way in a push where sampling and training take turns."""
+        with, and the newest. None is no bound. Where sampling and training take turns, a push finds nothing under way.
+        """
         lag = self.lag() if self.overlaps() else 0
         return None if lag is None else lag + 1
 

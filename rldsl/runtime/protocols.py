@@ -101,8 +101,8 @@ class StreamingRollout(Protocol):
 
 class ServingRollout(StreamingRollout, RolloutEngine, Protocol):
     """Begins a response with the newest of several sets of weights, and ends it with the same; whole batches are
-    answered by the newest, beside what is in flight. It is `free` where a set has nothing under way: `load` replaces the
-    oldest of these. What was sent has `arrived` when `load` would not wait for it."""
+    answered by the newest, beside what is in flight. It is `free` where a set has nothing under way: `load` replaces
+    the oldest of these. What was sent has `arrived` when `load` would not wait for it."""
 
     free: bool
     arrived: bool

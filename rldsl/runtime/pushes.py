@@ -25,8 +25,8 @@ class Exported:
 
 
 class Pushes:
-    """`exported` weights are kept until they are sent; `ordered` is a push that the schedule has asked for and that does
-    not count yet; `batch` is of the newest weights that do."""
+    """`exported` weights are kept until they are sent; `ordered` is a push that the schedule has asked for and that
+    does not count yet; `batch` is of the newest weights that do."""
 
     def __init__(self, run: Run, stream: StreamingRollout | ServingRollout):
         self.run, self.stream = run, stream
@@ -47,9 +47,9 @@ class Pushes:
         self.exported = Exported(self.run.progress.batch, self.run.trainer.export(), work)
 
     def step(self, work: Work) -> float | None:
-        """Goes on with what is ordered, as far as it goes without waiting for a response: the seconds since weights were
-        sent, once they count. Of several sets that are served, one has to have nothing under way; beside the others
-        weights travel without being waited for."""
+        """Goes on with what is ordered, as far as it goes without waiting for a response: the seconds since weights
+        were sent, once they count. Of several sets that are served, one has to have nothing under way; beside the
+        others weights travel without being waited for."""
         if self.ordered is None or (self.begun is None and not self._send(work)) or not self._there():
             return None
         action, begun, self.ordered, self.begun = self.ordered, self.begun, None, None

@@ -24,8 +24,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     for name in sorted(schedule.choice.stopping() & schedule.spans.keys()):
         yield clash(
-            CODE, recipe, f"`{schedule.choice.axis}.{schedule.name}.{name}` has no effect here: {said(placement)} serves "
-            f"{placement.choice.serves()} sets of weights at once, and a push stops nothing.",
+            CODE, recipe, f"`{schedule.choice.axis}.{schedule.name}.{name}` has no effect here: {said(placement)} "
+            f"serves {placement.choice.serves()} sets of weights at once, and a push stops nothing.",
             (schedule.where(name), "for responses that a push stops"),
             (placement.where("versions"), "each response is ended by the weights that began it"),
             why="A parameter that does nothing would be believed to do something.",

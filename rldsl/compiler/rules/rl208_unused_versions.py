@@ -1,7 +1,7 @@
 """RL208: more sets of weights are served at once than pushes can ever find in use.
 
-Where the schedule samples and trains in turn, all responses have ended or stand still when weights are sent, and one set
-does. Where data is at most k batches older than the trainer, so is what is under way, and k + 1 sets are the most.
+Where the schedule samples and trains in turn, all responses have ended or stand still when weights are sent, and one
+set does. Where data is at most k batches older than the trainer, so is what is under way: k + 1 sets are the most.
 Source: no option is without effect; the bound is `Schedule.lag` of the schedule, proved in its file.
 """
 
@@ -26,8 +26,8 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
         return
     met = most > 1
     yield clash(
-        CODE, recipe, f"{said(placement)} serves {plural(serves, 'set')} of weights at once, and under {said(schedule)} "
-        f"{f'at most {most} are' if met else 'only one is'} ever in use.",
+        CODE, recipe, f"{said(placement)} serves {plural(serves, 'set')} of weights at once, and under "
+        f"{said(schedule)} {f'at most {most} are' if met else 'only one is'} ever in use.",
         (placement.where("versions"), plural(serves, "set")),
         (schedule.span, f"data is at most {most - 1} batch{'es' * (most > 2)} old" if met
          else "nothing is under way while weights are sent"),

@@ -130,8 +130,8 @@ class VllmEngine:
         return self._engine.collective_rpc("routes", args=tuple(names))[0]
 
     def pause(self, only: Collection[int] | None = None) -> list[Stream]:
-        """Stops every stream, or only these; each comes back with what it has so far as its prefix. An engine that keeps
-        goes on from its own state where the stream is added again before the next pause."""
+        """Stops every stream, or only these; each comes back with what it has so far as its prefix. An engine that
+        keeps goes on from its own state where the stream is added again before the next pause."""
         self._kept.give_up()
         return self._stop(only)
 

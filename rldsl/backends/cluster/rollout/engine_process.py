@@ -30,9 +30,9 @@ class Gone(Exception):
 
 @dataclass
 class EngineProcess:
-    """One engine. It `holds` a set of weights; `under_way` are the streams it was given and has not answered; `starting`
-    is its answer to the first weights, until it has come; `unconfirmed` are answers to streams handed over; `moved` is when it last took
-    a step, or was given something to do after a rest."""
+    """One engine, which `holds` a set of weights. `under_way` are the streams it was given and has not answered;
+    `starting` is its answer to the first weights, until it has come; `unconfirmed` are answers to streams handed over;
+    `moved` is when it last took a step, or was given something to do after a rest."""
 
     index: int
     actor: Any
@@ -110,8 +110,8 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
 
 
 def spawner(spec: EngineSpec, reserved: Reserved, kind: type[RolloutActor] = RolloutActor) -> Callable[[int], Any]:
-    """What starts the process of the engine `index` in its reserved place, which the engines of all sets share; it comes
-    up while others do. Engines on devices that the trainer lends come after all others."""
+    """What starts the process of the engine `index` in its reserved place, which engines of all sets share; it comes up
+    while others do. Engines on devices that the trainer lends come after all others."""
     import ray
 
     packed = pickle.dumps(spec)
