@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import said
+from ..facts import said, sampled
 from ..recipe import Recipe
 
 CODE = "RL208"
@@ -20,7 +20,7 @@ CODE = "RL208"
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each such parameter that was written."""
     schedule, placement = recipe.schedule, recipe.placement
-    if placement.choice.serves() == 1:
+    if placement.choice.serves() == 1 or not sampled(recipe):
         return
     for name in sorted(schedule.choice.stopping() & schedule.spans.keys()):
         yield clash(

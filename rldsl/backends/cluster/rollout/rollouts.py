@@ -65,8 +65,9 @@ class Rollouts:
 
     @property
     def arrived(self) -> bool:
-        """See ServingRollout."""
-        return self._sent is not None and self._sent.answered()
+        """See ServingRollout; also true of engines that have had their time to answer."""
+        late = self._sent is not None and time.monotonic() - self._sent.begun > self.deadline
+        return late or (self._sent is not None and self._sent.answered())
 
     @property
     def keeps(self) -> bool:

@@ -14,7 +14,7 @@ from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.megatron.layout import parallel
-from rldsl.backends.cluster.placement import Role, roles
+from rldsl.backends.cluster.placement import Role, part, roles
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.rollout.answers import require_sound
 from rldsl.backends.cluster.rollout.settings import require_same, stated
@@ -190,6 +190,12 @@ def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
     optim = replace(plain.settings.optim, lora_rank=4)
     found, = lacks(replace(plain, settings=replace(plain.settings, optim=optim)))
     assert found.what == "it trains a part of the policy"
+
+
+@pytest.mark.parametrize("sharers", [1, 2, 3, 7, 64])
+def test_engines_that_share_a_place_fit_into_it(sharers):
+    each = part(1.0, sharers)
+    assert 0 < each and round(each * sharers, 4) <= 1.0 < each * sharers + 0.01
 
 
 def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
