@@ -29,7 +29,7 @@ class Faulty(RolloutActor):
     def misbehave(self, how):
         self.wrong = how
 
-    def load(self, version, manifest, flat):
+    def load(self, version, manifest, flat, before):
         if self.wrong.startswith("reject"):
             flat, self.wrong = np.array(flat), self.wrong.removesuffix("reject once")
             flat[3] ^= 64
@@ -37,7 +37,7 @@ class Faulty(RolloutActor):
             os._exit(1)
         if self.wrong == "sleep":
             time.sleep(3600)
-        return super().load(version, manifest, flat)
+        return super().load(version, manifest, flat, before)
 
     def poll(self, seconds):
         report = super().poll(seconds)

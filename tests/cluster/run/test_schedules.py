@@ -43,9 +43,9 @@ def test_a_run_that_never_stops_sampling_outlives_an_engine_and_a_rank(tmp_path)
 
 
 def test_a_run_that_serves_two_versions_stops_nothing_and_outlives_an_engine(tmp_path):
-    """C-033; every response has one version, and the trainer's devices sample while there is nothing to train."""
+    """C-033; held-out problems are answered beside what is in flight."""
     steps, run = 12, tmp_path / "run"
-    place = "elastic(dedicated: 1, flexible: 1, versions: 2)"
+    place = "disaggregated(rollout: 1, train: 1, versions: 2)"
     file = runs.recipe(tmp_path, steps=steps, warm=80, system=f"stream(push_every: 2) on {place}",
                        distribution="tis(2.0) + max_lag(8)")
     going = runs.Process(tmp_path, "run", file, "--out", str(run), "--set", f"evaluate.every={steps // 2}")

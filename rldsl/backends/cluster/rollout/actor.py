@@ -69,8 +69,10 @@ class RolloutActor:
             self._news.notify_all()  # a poll that waits has nothing to wait for any more
         return self.poll(0.0), stopped
 
-    def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
-        """The fingerprint of what now samples; None where it is not what was sent."""
+    def load(self, version: int, manifest: Manifest, flat: np.ndarray, before: str | None) -> str | None:
+        """The fingerprint of what now samples; None where it is not what was sent. `before` is the answer to the load
+        before this one: calls that wait for the process to come up are made in any order, those for an answer are not.
+        """
         return self._ask(lambda engine: engine.load(version, manifest, flat)).result()
 
     def pid(self) -> int:

@@ -31,14 +31,15 @@ class Gone(Exception):
 @dataclass
 class EngineProcess:
     """One engine, which `holds` a set of weights. `under_way` are the streams it was given and has not answered;
-    `starting` is its answer to the first weights, until it has come; `unconfirmed` are answers to streams handed over;
-    `moved` is when it last took a step, or was given something to do after a rest."""
+    `starting` is its answer to the first weights, until it has come, and `loaded` that to the newest; `unconfirmed` are
+    answers to streams handed over; `moved` is when it last took a step, or was given something to do after a rest."""
 
     index: int
     actor: Any
     holds: WeightSet
     under_way: dict[int, Stream] = field(default_factory=dict)
     starting: Any = None
+    loaded: Any = None
     polled: Any = None
     unconfirmed: list[Any] = field(default_factory=list)
     progress: int = -1
@@ -88,8 +89,9 @@ class EngineProcess:
             answer(given, self.name, seconds, f"{len(self.under_way)} responses were handed to it")
 
     def load(self, version: int, weights: Weights) -> Any:
-        """Sends weights; the engine's answer to wait for."""
-        return self.actor.load.remote(version, weights.manifest, weights.flat)
+        """Sends weights, to be loaded after those that were sent before; the engine's answer to wait for."""
+        self.loaded = self.actor.load.remote(version, weights.manifest, weights.flat, self.loaded)
+        return self.loaded
 
 
 def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
