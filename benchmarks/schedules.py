@@ -6,8 +6,9 @@ Engine, trainer, event loop and journal are those of `rldsl run` on a cluster. T
 a response ends at a drawn length (a Pareto tail) instead of where its model would end it, the engine takes one step in
 `--token` seconds, and training one mean batch lasts `--train` seconds, so that what else a small machine does hardly
 matters. All systems have the same two processes, one that samples and one that trains. Each journal is also replayed:
-a schedule that now decides otherwise ends the benchmark. One `stream` has at most ADMIT batches in its pool, as with
-`admit(staleness: ADMIT)`: without, the pool grows for as long as sampling is the faster of the two.
+a schedule that now decides otherwise ends the benchmark. Two have at most ADMIT batches in the pool, as with
+`admit(staleness: ADMIT)`: without, the pool of a `stream` grows for as long as sampling is the faster of the two. One
+of these serves VERSIONS sets of weights at once, from so many engines in the place of one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -43,11 +46,10 @@ from rldsl.runtime.simulation.measure import bound, outcome
 from rldsl.runtime.simulation.trace import controls, recorded
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
-ADMIT, UPDATES = 4, 2
-ADMITTING = f", admit {ADMIT}"
-PLACEMENT = "disaggregated(rollout: 1, train: 1)"
+ADMIT, UPDATES, VERSIONS = 4, 2, 2
+ADMITTING, SERVING = f", admit {ADMIT}", f", versions {VERSIONS}"
 SCHEDULES = ("sync", "partial(0.7)", "token_budget(400)", "per_sample(32)", "one_step_off", "stream(2)", "stream(4)",
-             f"stream(2){ADMITTING}", "windowed(0.5)", "windowed(0.3, queue: 4)")
+             f"stream(2){ADMITTING}", f"stream(2){ADMITTING}{SERVING}", "windowed(0.5)", "windowed(0.3, queue: 4)")
 RECIPE = f"""recipe timed {{
   feedback     = verify(exact) + overlong(max: {LONGEST}, buffer: {LONGEST})
   sampling     = group({SIBLINGS}, max_tokens: {LONGEST})
@@ -56,7 +58,7 @@ RECIPE = f"""recipe timed {{
   gate         = clip(0.2)
   reduction    = token_mean
   distribution = tis(2.0)
-  system       = stream(2) on {PLACEMENT}
+  system       = stream(2) on disaggregated(rollout: 1, train: 1)
   model    {{ policy: "toy:llama-2x128", dtype: fp32 }}
   data     {{ train: "toy:largest", prompts: {PROMPTS} }}
   optim    {{ adamw(lr: 1e-5), updates_per_batch: {UPDATES} }}
@@ -80,7 +82,7 @@ class Paced(RolloutActor):
 
 @dataclass
 class Tailed:
-    """Implements StreamingRollout: the real engines, asked for a drawn length of every response."""
+    """Implements ServingRollout: the real engines, asked for a drawn length of every response."""
 
     inner: Any
 
@@ -110,6 +112,25 @@ class Tailed:
     def load(self, version: int, weights: Any) -> str:
         return self.inner.load(version, weights)
 
+    @property
+    def serves(self) -> int:
+        return self.inner.serves
+
+    @property
+    def free(self) -> bool:
+        return self.inner.free
+
+    @property
+    def arrived(self) -> bool:
+        return self.inner.arrived
+
+    def send(self, version: int, weights: Any) -> None:
+        self.inner.send(version, weights)
+
+    def sample(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int,
+               greedy: bool = False) -> list[Trajectory]:
+        return self.inner.sample(requests, options, batch=batch, greedy=greedy)
+
 
 @dataclass(frozen=True)
 class Live:
@@ -132,20 +153,29 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None)
     args = parser.parse_args()
     place = args.folder or Path(tempfile.mkdtemp())
-    (place / "engines").mkdir(parents=True, exist_ok=True)
-    file = place / "timed.rl"
-    file.write_text(RECIPE, encoding="utf-8")
+    place.mkdir(parents=True, exist_ok=True)
     Paced.pace = args.token
     launch.spawner = partial(spawner, kind=Paced)
     print("| schedule | s a batch: live / simulated | simulated over live | age | idle | of bound | neither works "
           "|\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    plan, _ = compile_recipe(resolve(str(file), sets=[f"budget.steps={args.batches}"]))
-    with launch.open_run(plan, place / "engines", place, lambda *_: None, resume=False) as run:
+    for versions, names in groupby(sorted(args.only, key=_versions), _versions):
+        with engines(place, versions, args.batches) as run:
+            _slow_down(run, args.train)
+            for name in names:
+                train(run, name, place / name, args.batches)
+                print(line(name, place / name, args.batches), flush=True)
+
+
+@contextmanager
+def engines(place: Path, versions: int, batches: int) -> Iterator[Run]:
+    """A run of engines that serve so many sets of weights."""
+    file, folder = place / "timed.rl", place / f"engines-{versions}"
+    file.write_text(RECIPE, encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    plan, _ = compile_recipe(resolve(str(file), sets=[f"budget.steps={batches}", f"system.versions={versions}"]))
+    with launch.open_run(plan, folder, place, lambda *_: None, resume=False) as run:
         run.graph = run.graph.without(["checkpoint"])
-        _slow_down(run, args.train)
-        for name in args.only:
-            train(run, name, place / name, args.batches)
-            print(line(name, place / name, args.batches), flush=True)
+        yield run
 
 
 def _slow_down(run: Run, seconds: float) -> None:
@@ -183,21 +213,26 @@ def line(name: str, folder: Path, batches: int) -> str:
                   pause=trace.pause or 0.0)
     simulated = simulate(schedule, placement, _terms(name, batches), costs, trace)
     live, told = _live(folder, placement, costs), outcome(name, placement, costs, simulated)
-    shown = f"`{show(schedule)}`{ADMITTING if name.endswith(ADMITTING) else ''}"
+    shown = f"`{show(schedule)}`{''.join(each for each in (ADMITTING, SERVING) if each in name)}"
     return (f"| {shown} | {live.seconds:.2f} / {told.seconds:.2f} | {told.seconds / live.seconds - 1:+.1%} "
             f"| {live.age:.2f} / {told.age:.2f} | {live.idle:.0%} / {told.idle:.0%} "
             f"| {live.bound:.0%} / {told.bound:.0%} | {live.neither:.1%} |")
 
 
 def _system(name: str) -> tuple[Any, Any]:
-    written = name.removesuffix(ADMITTING)
-    schedule, placement = (node.choice for node in system_alone(f"{written} on {PLACEMENT}", "system"))
+    written = name.removesuffix(SERVING).removesuffix(ADMITTING)
+    place = f"disaggregated(rollout: 1, train: 1, versions: {_versions(name)})"
+    schedule, placement = (node.choice for node in system_alone(f"{written} on {place}", "system"))
     return schedule, placement
 
 
+def _versions(name: str) -> int:
+    return VERSIONS if name.endswith(SERVING) else 1
+
+
 def _terms(name: str, batches: int) -> Terms:
-    admitted = ADMIT * PROMPTS if name.endswith(ADMITTING) else None
-    return Terms(PROMPTS, SIBLINGS, batches, admit=admitted, updates=UPDATES)
+    admitted = ADMIT * PROMPTS if ADMITTING in name else None
+    return Terms(PROMPTS, SIBLINGS, batches, admit=admitted, updates=UPDATES, versions=_versions(name))
 
 
 def _live(folder: Path, placement: Any, costs: Costs) -> Live:

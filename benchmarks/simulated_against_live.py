@@ -60,6 +60,7 @@ class Clock:
 
     version: int = 0
     keeps: bool = False
+    serves: int = 1
     moved: float = 0.0
     flight: list[tuple[float, Request]] = field(default_factory=list)
 

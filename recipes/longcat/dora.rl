@@ -26,9 +26,9 @@ recipe dora extends gspo {
     ]
   }
 
-  profile toy {  # vLLM and Megatron-core in processes on a CPU; they serve one version at a time
+  profile toy {  # vLLM and Megatron-core in processes on a CPU
     distribution = tis(2.0, grain: geometric) + max_lag(4) + admit(staleness: 3)
-    system       = stream(push_every: 2) on elastic(dedicated: 1, flexible: 1)
+    system       = stream(push_every: 2) on elastic(dedicated: 1, flexible: 1, versions: 2)
     model    { policy: "toy:llama-2x128", dtype: float32, warm_start: 95 }
     data     { prompts: 32 }
     optim    { adamw(lr: 1e-4), updates_per_batch: 2 }

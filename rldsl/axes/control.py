@@ -104,6 +104,17 @@ class Schedule(Choice):
         """Whether responses may be stopped and taken up again under newer weights."""
         return False
 
+    def in_use(self) -> int | None:
+        """Sets of weights that are of use at once where no push stops anything: those that responses under way began
+        with, and the newest. None is no bound. Where sampling and training take turns, a push finds nothing under way.
+        """
+        lag = self.lag() if self.overlaps() else 0
+        return None if lag is None else lag + 1
+
+    def stopping(self) -> frozenset[str]:
+        """Parameters that say what becomes of responses that a push finds in flight."""
+        return frozenset()
+
     def keeps_state(self) -> bool:
         """Whether what was stopped goes on from the engine's own state, not computed anew from its tokens."""
         return False

@@ -120,7 +120,7 @@ def _cases(args: argparse.Namespace, found: list[Diagnostic]) -> list[tuple[str,
     """(name, recipe, terms) of each system. RecipeError where a recipe is wrong or a system cannot exist."""
     from rldsl.compiler.check import check
     from rldsl.compiler.resolve.alone import system_alone
-    from rldsl.compiler.rules.rl313_overlap import check as overlap
+    from rldsl.compiler.rules import rl208_never_stopped, rl208_unused_versions, rl313_overlap
     from rldsl.compiler.show import show
 
     recipes = [resolved(target, args) for target in args.files]
@@ -129,7 +129,8 @@ def _cases(args: argparse.Namespace, found: list[Diagnostic]) -> list[tuple[str,
     for written in args.against:
         schedule, placement = system_alone(written, "--against")
         recipes.append(dataclasses.replace(recipes[0], schedule=schedule, placement=placement))
-        found += overlap(recipes[-1])
+        for rule in (rl313_overlap, rl208_unused_versions, rl208_never_stopped):
+            found += rule.check(recipes[-1])
     found[:] = dict.fromkeys(found)
     if any(d.severity == "error" for d in found):
         raise RecipeError(found)

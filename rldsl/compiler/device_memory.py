@@ -53,8 +53,8 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     train = rest if rest is None else recipe.placement.choice.pools().get("train", rest)
     if found is None or train is None or train < 1 or recipe.settings.cluster.where == "local":
         return
-    engine = recipe.settings.cluster.rollout_tensor
-    weights, own = HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
+    engine, sets = recipe.settings.cluster.rollout_tensor, recipe.placement.choice.serves()
+    weights, own = sets * HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
     beside = list(_beside(recipe, found))
     trained = {"weights, gradients, optimizer": _trained(found, recipe.settings.optim.optimizer)}
     trained |= {f"the {role}'s {what}": sum(sizes) for role, what, sizes in beside if role not in own}
@@ -65,8 +65,12 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     if recipe.placement.choice.shared() or recipe.placement.choice.lends():
         mine = HALF * found.parameters / train
         yield Phase("handing over the weights", "rollout" if weights >= mine else "train",
-                    {"the trainer's weights": mine, "the engine's weights": weights})
-    yield Phase("sampling", "rollout", {"weights": weights, "keys and values of one response": _cache(recipe, found)})
+                    {"the trainer's weights": mine, f"the engine's {_sets(sets)}": weights})
+    yield Phase("sampling", "rollout", {_sets(sets): weights, "keys and values of one response": _cache(recipe, found)})
+
+
+def _sets(number: int) -> str:
+    return "weights" if number == 1 else f"{number} sets of weights"
 
 
 def sleeping(recipe: Recipe) -> float | None:

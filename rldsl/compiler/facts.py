@@ -266,6 +266,12 @@ def stale(recipe: Recipe) -> bool:
     return sampled(recipe) and recipe.schedule.choice.lag() != 0
 
 
+def cuts(recipe: Recipe) -> bool:
+    """Whether responses are ever stopped and taken up again under newer weights: not by pushes that stop nothing."""
+    schedule = recipe.schedule.choice
+    return schedule.cuts() and not (schedule.overlaps() and recipe.placement.choice.serves() > 1)
+
+
 def plural(n: int, noun: str) -> str:
     """A count with its noun: 1 GPU, 2 GPUs."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

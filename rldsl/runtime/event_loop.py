@@ -12,13 +12,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from rldsl.algebra.evaluate import Value
 from rldsl.algebra.expr import UPDATE
 from rldsl.algebra.variables import TRAINER_VERSION
-from rldsl.axes.control import Action, Event, State
+from rldsl.axes.control import Action, Event, State, performed
 from rldsl.diagnostics import Diagnostic
 
 from . import pool as pools
@@ -27,10 +26,11 @@ from .errors import RunError
 from .executor import exhausted, phases, report, walk
 from .flight import in_flight, require_open
 from .pool import Group
-from .protocols import StreamingRollout
+from .protocols import ServingRollout, StreamingRollout
+from .pushes import Pushes
 from .run import Run, Score
 from .scoring import ScoreItem, ScoreResult
-from .stages_after import held_out, keep
+from .stages_after import keep
 from .stages_data import answered, require_finite_logps, sampling_options, table_of
 from .trajectory import Request, Trajectory
 from .whole_batches import refuse
@@ -40,7 +40,7 @@ WAIT = 0.02
 """Seconds that the loop waits for a response before it looks at the trainer again."""
 
 
-def execute(run: Run, stream: StreamingRollout, *, stall: float = STALL) -> None:
+def execute(run: Run, stream: StreamingRollout | ServingRollout, *, stall: float = STALL) -> None:
     """Trains from where `run.progress` stands to the last batch. RunError where it cannot go on, RL604 where engines
     alone are waited for and none moves for `stall` seconds, RL406 for what needs whole batches of answers."""
     refuse(run, stream)
@@ -63,22 +63,14 @@ def one_at_a_time(score: Score) -> Score:
     return locked
 
 
-@dataclass(frozen=True)
-class Exported:
-    """Weights as they were after `batch` batches, of which `work` was the last."""
-
-    batch: int
-    weights: Any
-    work: Work
-
-
 class EventLoop:
     """The state of a live run. `pool` has every group that was launched and is neither trained nor gone."""
 
-    def __init__(self, run: Run, stream: StreamingRollout, trainer: ThreadPoolExecutor, scorer: ThreadPoolExecutor,
-                 stall: float):
+    def __init__(self, run: Run, stream: StreamingRollout | ServingRollout, trainer: ThreadPoolExecutor,
+                 scorer: ThreadPoolExecutor, stall: float):
         self.run, self.stream, self.trainer, self.scorer, self.stall = run, stream, trainer, scorer, stall
-        self.make, self.train, self.after = phases(run.graph)
+        self.make, self.train, after = phases(run.graph)
+        self.first = [n for n in after if n.kind in ("evaluate", "checkpoint")]
         self.options = sampling_options(run.graph.of("sample")[0])
         self.state: State = {}
         self.pool: dict[int, Group] = {}
@@ -87,12 +79,12 @@ class EventLoop:
         self.clock: dict[tuple[int, int], list[float]] = {}
         self.scoring: list[tuple[Future[Work], int]] = []
         self.training: Future[None] | None = None
-        self.exported: Exported | None = None
+        self.pushes = Pushes(run, stream)
         self.work, self.gone = Work(run.progress.batch), list[Work]()
         self.updates = run.progress.updates
         self.pausing = self.paused = False
         self.dropped = 0
-        self.pushed = self.evaluated = self.kept = run.progress.batch
+        self.kept = run.progress.batch
         self.news = self.stepped = self.handed = self.stopped = time.monotonic()
 
     # ── begin and end ────────────────────────────────────────────────────────────────────────────────
@@ -101,11 +93,11 @@ class EventLoop:
         """Gives the engine its weights, and goes on with the pool of a checkpoint or with an empty one."""
         run = self.run
         run.lend(True)
-        run.push, run.rollout = self._push, Answers(self.stream, self.stall)
+        run.rollout = Answers(self.stream, self.stall) if self.stream.serves == 1 else self.stream
         run.score = one_at_a_time(run.score)
-        run.fingerprint = self._push()
+        run.fingerprint = run.push()
         if run.fresh:
-            walk(run, Work(0), [n for n in self.after if n.kind in ("evaluate", "checkpoint")])
+            walk(run, Work(0), self.first)
         if run.progress.pool:
             self._restore({**run.progress.pool, "state": run.progress.schedule})
         else:
@@ -119,11 +111,11 @@ class EventLoop:
         """Gives back the prompts that are left, publishes, evaluates and keeps the last weights."""
         run = self.run
         self.stream.pause()
-        self.exported = None
+        self.pushes.drop()
         while self.stream.poll(0.0):
             continue
-        if self.pushed < run.progress.batch:
-            self._publish()
+        if self.pushes.batch < run.progress.batch:
+            self.pushes.publish(self.work)
         run.progress.ledger = run.progress.ledger.give_back(self.pool[g].draw for g in sorted(self.pool))
         run.progress.pool, run.progress.schedule = {}, {}
         if run.graph.of("checkpoint") and self.kept < run.progress.batch:
@@ -134,8 +126,9 @@ class EventLoop:
         run = self.run
         kept = pools.kept_from_json(data, run.data, table_of(run, []))
         self.paused, self.pausing, self.dropped, self.state = kept.paused, kept.pausing, kept.dropped, kept.state
-        if kept.exported:
-            self._export()
+        if kept.exported:  # those that were kept are gone: the trainer's are newer, and no step has been taken since
+            self.pushes.export(self.work)
+            self.state = performed(self.state, Action("export"))
         run.record("control", state=self.state)
         self.events.extend((e, 0.0) for e in kept.events)
         self.pool, self.gone = kept.groups, kept.gone
@@ -180,13 +173,14 @@ class EventLoop:
             self._judged(*self.scoring.pop(0))
         if trained:
             self._trained()
+        self._push_on()
         if self.events:
             return
         if self.pausing and not self.scoring:
             self.pausing, self.paused = False, True
             self._tell(Event("paused"), time.monotonic() - self.stopped)
-        elif self.training is not None or self.scoring:
-            return  # trainer and scorers have deadlines of their own
+        elif self.training is not None or self.scoring or self.pushes.under_way:
+            return  # trainer, scorers and loading engines have deadlines of their own
         elif time.monotonic() - max(self.news, self.stream.moved) > self.stall:
             raise stalled(in_flight(self.clock) or "nothing at all: the schedule orders nothing more", self.stall)
 
@@ -266,11 +260,15 @@ class EventLoop:
                 case "train":
                     self._train(action)
                 case "export":
-                    self._export()
+                    self.pushes.export(self.work)
                 case "publish":
-                    begun = time.monotonic()
-                    self._publish(reset=action.reset)
-                    self._tell(Event("published"), time.monotonic() - begun)
+                    self.pushes.ordered = action
+                    self._push_on()
+
+    def _push_on(self) -> None:
+        seconds = self.pushes.step(self.work)
+        if seconds is not None:
+            self._tell(Event("published"), seconds)
 
     def _launch(self, count: int) -> None:
         progress, data = self.run.progress, self.run.data
@@ -367,29 +365,6 @@ class EventLoop:
         run.progress.pool = {"groups": [pools.to_json(g) for g in self.pool.values()], "paused": self.paused,
                              "pausing": self.pausing,
                              "gone": [pools.gone_to_json(w) for w in self.gone], "dropped": self.dropped,
-                             "pending": [a.to_json() for a in (action, *self.pending)],
+                             "pending": [a.to_json() for a in (*self.pushes.left(), action, *self.pending)],
                              "events": [e.to_json() for e, _ in self.events]}
         keep(run)
-
-    def _export(self) -> None:
-        self.exported = Exported(self.run.progress.batch, self.run.trainer.export(), self.work)
-
-    def _push(self) -> str:
-        if self.exported is None:
-            self._export()
-        sent, self.exported = self.exported, None
-        self.pushed = sent.batch
-        return self.stream.load(sent.batch, sent.weights)
-
-    def _publish(self, *, reset: bool = False) -> None:
-        """Sends the weights; where a held-out score is due, it is taken with them."""
-        run, sent = self.run, self.exported
-        done, work = (run.progress.batch, self.work) if sent is None else (sent.batch, sent.work)
-        walk(run, work, [n for n in self.after if n.kind == "publish"])
-        if reset:
-            run.trainer.forget()
-        for node in run.graph.of("evaluate"):
-            every = node.options["every"]
-            if done // every > self.evaluated // every or done >= run.settings.steps:
-                run.record("evaluate", step=done, metrics=held_out(run, node, done))
-        self.evaluated = done

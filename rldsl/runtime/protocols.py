@@ -75,11 +75,13 @@ class RolloutEngine(Protocol):
 class StreamingRollout(Protocol):
     """Answers requests one by one, while others wait or are answered. Nothing here waits for a response to end. One
     that `keeps` goes on with what was paused from what it has computed of it, keys and values of older weights
-    included; it may still compute it again. `moved` is when it last wrote a token (`time.monotonic`)."""
+    included; it may still compute it again. `moved` is when it last wrote a token (`time.monotonic`). One that `serves`
+    more than one set of weights is a ServingRollout."""
 
     version: int
     keeps: bool
     moved: float
+    serves: int
 
     def start(self, requests: Sequence[Request], options: SamplingOptions, *, batch: int) -> None:
         """Begins to answer, and returns at once; every sibling is its own stream. What is paused goes on from its
@@ -95,6 +97,18 @@ class StreamingRollout(Protocol):
     def load(self, version: int, weights: object) -> str:
         """Makes these weights, as the trainer exports them, the ones that sample; a fingerprint of what now samples.
         Nothing is in flight then."""
+
+
+class ServingRollout(StreamingRollout, RolloutEngine, Protocol):
+    """Begins a response with the newest of several sets of weights, and ends it with the same; whole batches are
+    answered by the newest, beside what is in flight. It is `free` where a set has nothing under way: `load` replaces
+    the oldest of these. What was sent has `arrived` when `load` would not wait for it."""
+
+    free: bool
+    arrived: bool
+
+    def send(self, version: int, weights: object) -> None:
+        """Begins to load weights, and returns at once; they sample once `load` was called with them."""
 
 
 class TrainEngine(Protocol):

@@ -42,5 +42,5 @@ def _needs(run: Run, stream: StreamingRollout) -> Iterator[str]:
             yield f"{node.options['stage']} compares the prompts of a batch"
     if run.schedule.keeps_state() and not stream.keeps:
         yield "what is stopped is to go on from the engine's own state"
-    if run.terms.versions > 1:
+    if run.terms.versions > stream.serves:
         yield f"{run.terms.versions} versions are to be served at once"

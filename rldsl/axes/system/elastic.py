@@ -1,7 +1,8 @@
 """Some devices always sample; the others sample too, and train when a batch is there.
 
 Differs from `disaggregated`: the devices that train do not wait idle for a batch, they sample until it is complete.
-What they had in flight when training begins goes on elsewhere. `versions` as there.
+What they had in flight when training begins goes on elsewhere, and when it has ended they take a fair share back.
+`versions` as there.
 Source: LongCat's DORA, dedicated generators beside devices of changing role.
 """
 

@@ -44,6 +44,9 @@ class Stream(Schedule):
     def cuts(self) -> bool:
         return self.interrupt == "abort"
 
+    def stopping(self) -> frozenset[str]:
+        return frozenset({"interrupt", "resume"})
+
     def keeps_state(self) -> bool:
         return self.cuts() and self.resume == "keep_state"
 

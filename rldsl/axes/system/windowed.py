@@ -45,6 +45,9 @@ class Windowed(Schedule):
     def cuts(self) -> bool:
         return self.interrupt == "abort"
 
+    def stopping(self) -> frozenset[str]:
+        return frozenset({"interrupt", "resume"})
+
     def keeps_state(self) -> bool:
         return self.cuts() and self.resume == "keep_state"
 

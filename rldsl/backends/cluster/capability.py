@@ -48,8 +48,6 @@ def _system(recipe: Recipe) -> Iterator[Lack]:
     if recipe.schedule.choice.keeps_state() and placement.lends():
         yield Lack(f"`{placement.name}` moves responses between engines, and state stays where it is",
                    "write resume: reprefill")
-    if placement.serves() > 1:
-        yield Lack(f"`{placement.name}` serves several versions at once", "write versions: 1")
 
 
 def _choices(recipe: Recipe) -> Iterator[Lack]:

@@ -219,4 +219,5 @@ def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, 
     return EngineSpec(str(found.folder), found.tokenizer, found.vocabulary, dtype, context, plan.seed,
                       settings.cluster.rollout_tensor, any(role.gpus for role in wanted),
                       found.cache_bytes(getattr(torch, dtype).itemsize), asked.get("replay_routing", False),
-                      asked.get("head_dtype") == "float32", recipe.schedule.choice.keeps_state())
+                      asked.get("head_dtype") == "float32", recipe.schedule.choice.keeps_state(),
+                      recipe.placement.choice.serves())

@@ -17,6 +17,9 @@ ROLLOUT, LENT, TRAIN, REWARD = "rollout", "lent", "train", "reward"
 SECONDS = 10.0
 """How long bundles that fit the cluster may take to be reserved; others that hold them keep them longer."""
 
+GRAIN = 10_000
+"""Parts of one CPU or GPU that Ray tells apart."""
+
 
 @dataclass(frozen=True)
 class Role:
@@ -30,6 +33,11 @@ class Role:
     def bundle(self) -> dict[str, float]:
         """What Ray reserves for one of its processes."""
         return {"CPU": 1.0, **({"GPU": self.gpus} if self.gpus else {})}
+
+
+def part(amount: float, sharers: int) -> float:
+    """What each of several processes may take of an amount, rounded down to what Ray counts in."""
+    return math.floor(amount / sharers * GRAIN) / GRAIN
 
 
 def roles(recipe: Recipe) -> tuple[Role, ...]:

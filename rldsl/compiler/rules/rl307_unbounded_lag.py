@@ -13,7 +13,7 @@ from rldsl.axes.traits import ASSERTS_FRESH, BOUNDS_LAG, CUTS, MULTIPLIES_KAPPA
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import accounted, giving, names, proximal, said, stale
+from ..facts import accounted, cuts, giving, names, proximal, said, stale
 from ..recipe import Recipe
 
 CODE = "RL307"
@@ -42,5 +42,5 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 
 def _bounds(recipe: Recipe) -> str:
-    never = None if recipe.schedule.choice.cuts() else CUTS
+    never = None if cuts(recipe) else CUTS
     return names("distribution", Distribution, gives=BOUNDS_LAG, never_needs=never)

@@ -14,6 +14,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..facts import (
+    cuts,
     giving,
     lives_by_advantage,
     moves,
@@ -80,5 +81,5 @@ def _repeated(recipe: Recipe, node: Node) -> Diagnostic:
 
 
 def _bounds(recipe: Recipe) -> str:
-    never = None if recipe.schedule.choice.cuts() else CUTS
+    never = None if cuts(recipe) else CUTS
     return names("distribution", Distribution, gives=BOUNDS_LAG, never_needs=never)

@@ -14,7 +14,7 @@ from rldsl.axes.traits import CUTS
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import names, needing, place, said
+from ..facts import cuts, names, needing, said
 from ..recipe import Recipe
 
 CODE = "RL325"
@@ -22,12 +22,15 @@ CODE = "RL325"
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding for each choice that counts cuts."""
-    schedule = recipe.schedule
-    if CUTS in schedule.choice.gives:
+    schedule, placement = recipe.schedule, recipe.placement
+    if cuts(recipe):
         return
+    ended = schedule.choice.cuts()
+    who, where = (placement, "versions") if ended else (schedule, schedule.choice.decided_by.get(CUTS, ""))
     for node in needing(recipe, CUTS):
         yield clash(
-            CODE, recipe, f"{said(node)} limits how often a response is cut, and {said(schedule)} never cuts one.",
-            (node.span, "counts cuts"), (place(schedule, CUTS), "lets every response end"),
+            CODE, recipe, f"{said(node)} limits how often a response is cut, and under {said(who)} none is.",
+            (node.span, "counts cuts"), (who.where(where), "lets every response end"),
             why="The limit would never be reached.",
-            fix=f"Leave it out, or choose a schedule that cuts ({names('system', Schedule, gives=CUTS)}).")
+            fix="Leave it out, or write versions: 1." if ended else
+                f"Leave it out, or choose a schedule that cuts ({names('system', Schedule, gives=CUTS)}).")

@@ -32,13 +32,15 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     largest = max(found, key=lambda p: p.total)
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
     numbers = _numbers(recipe, largest.role)
+    sets = [(recipe.placement.where("versions"), "each with its weights")] if largest.role == ROLLOUT and (
+        recipe.placement.choice.serves() > 1) else []
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
         f"device{share or f', and it has {amount(size)}'}.",
         *((place, "over these devices") for place in numbers.values() if place),
         (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
         why="; ".join(_row(p, size) for p in found) + ".",
-        fix=_fix(largest, tuple(numbers)), severity="warning" if share else "error")
+        fix=_fix(largest, tuple(numbers), bool(sets)), severity="warning" if share else "error")
 
 
 def _numbers(recipe: Recipe, role: str) -> dict[str, Span | None]:
@@ -54,6 +56,7 @@ def _row(phase: Phase, size: int) -> str:
     return f"{phase.name}: {parts} = {amount(phase.total)}{' (too much)' if phase.total > size else ''}"
 
 
-def _fix(phase: Phase, numbers: tuple[str, ...]) -> str:
+def _fix(phase: Phase, numbers: tuple[str, ...], several: bool) -> str:
     less = {ROLLOUT: "a shorter max_tokens", TRAIN: "an optimizer with fewer states"}.get(phase.role)
-    return f"Write a larger {' or '.join(numbers)}, {f'{less}, ' if less else ''}or a smaller model."
+    others = ", ".join(filter(None, ("fewer versions" if several else "", less)))
+    return f"Write a larger {' or '.join(numbers)}, {f'{others}, ' if others else ''}or a smaller model."

@@ -91,7 +91,7 @@ class Machine:
         self.version = self.trained = self.groups = 0
         self.exported: int | None = None
         self.batch: tuple[int, ...] = ()
-        self.paused = self.held = False
+        self.paused = self.held = self.replaced = False
 
     def run(self, horizon: float = float("inf")) -> Measured:
         """Until the last batch is trained, nothing happens any more, or `horizon` seconds have passed."""
@@ -133,6 +133,8 @@ class Machine:
     def _serve(self) -> None:
         """Gives free slots to what waits."""
         while self.waiting and len(self.running) < self.capacity and not self.paused:
+            if self.replaced and self.waiting[0] not in self.born:
+                return  # what was stopped stands before what has not begun
             response = self.waiting.popleft()
             if response not in self.born:
                 self.born[response] = self.version
@@ -166,6 +168,7 @@ class Machine:
                 self._resize(False)
             case "published":
                 self.version, self.exported = self.trained if self.exported is None else self.exported, None
+                self.replaced = False
         self._tell(event)
 
     def _ends(self, response: int) -> None:
@@ -273,9 +276,13 @@ class Machine:
         self.waiting.extendleft(reversed(self._stop(latest)))
 
     def _send(self) -> None:
-        """Sends the weights, once there is place for one more version beside those in use."""
-        self.held = self.terms.versions > 1 and len(self.serving) >= self.terms.versions
+        """Sends the weights, once there is place for one more version beside those in use. Where only the newest is not
+        in use, they take its place, and nothing begins until they are there."""
+        several = self.terms.versions > 1
+        self.held = several and len(self.serving) >= self.terms.versions
         if not self.held:
+            self.replaced = several and self.version not in self.serving and (
+                len(self.serving) == self.terms.versions - 1)
             self._after(self.costs.push, Event("published"))
 
 

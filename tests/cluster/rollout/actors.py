@@ -11,17 +11,25 @@ import numpy as np
 from rldsl.backends.cluster.rollout.actor import RolloutActor
 
 
+PACE = 0.03
+
+
 class Faulty(RolloutActor):
     """Does its work until it is told what to do wrong: lose a bit of weights on their way, once (`reject once`) or
     every time (`reject`), end while it loads (`die`), never answer a load (`sleep`), forget one answer (`forget`), or
-    answer what nobody could have sampled (`garble`)."""
+    answer what nobody could have sampled (`garble`). One may be `slow`: a step in PACE seconds."""
 
     wrong = ""
+
+    def _obey(self, engine):
+        if self.wrong == "slow" and engine.busy:
+            time.sleep(PACE)
+        super()._obey(engine)
 
     def misbehave(self, how):
         self.wrong = how
 
-    def load(self, version, manifest, flat):
+    def load(self, version, manifest, flat, before):
         if self.wrong.startswith("reject"):
             flat, self.wrong = np.array(flat), self.wrong.removesuffix("reject once")
             flat[3] ^= 64
@@ -29,7 +37,7 @@ class Faulty(RolloutActor):
             os._exit(1)
         if self.wrong == "sleep":
             time.sleep(3600)
-        return super().load(version, manifest, flat)
+        return super().load(version, manifest, flat, before)
 
     def poll(self, seconds):
         report = super().poll(seconds)

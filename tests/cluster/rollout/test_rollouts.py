@@ -121,10 +121,16 @@ def test_what_lent_devices_had_goes_on_elsewhere(pair):
         done += rollouts.poll(10.0)
     assert sorted((t.group, t.sibling) for t in done) == [(g, s) for g in range(6) for s in range(4)]
     assert moved and all(any(t.tokens[:len(m)] == m for t in done) for m in moved) and gap(OLD, done) < 1e-4
-    rollouts.lend(True)
     rollouts.start(requests(4), LONG, batch=5)
-    assert [len(e.under_way) for e in rollouts._engines] == [8, 8]
-    rollouts.pause()
+    assert [len(e.under_way) for e in rollouts._engines] == [16, 0]
+    rollouts.lend(True)
+    first, second = (len(e.under_way) for e in rollouts._engines)
+    assert 0 < second and first <= 8, "what is under way is shared out again"
+    done = []
+    while len(done) < 16:
+        done += rollouts.poll(10.0)
+    assert sorted((t.group, t.sibling) for t in done) == [(g, s) for g in range(4) for s in range(4)]
+    assert gap(OLD, done) < 1e-4
 
 
 def test_a_killed_engine_costs_its_own_streams_and_they_are_sampled_again(pair):
@@ -229,12 +235,20 @@ def test_garbage_is_refused_by_name(pair):
 
 
 def test_an_engine_that_dies_during_a_push_comes_back_with_the_new_weights(pair):
+    """What finds no engine meanwhile is sampled once there is one, also where another push comes first."""
     rollouts, said = pair
     said.clear()
     misbehave(rollouts, "die")
     rollouts.load(5, published(NEW))
     assert rollouts.version == 5 and "rollout engine 1 died" in said[0].message
-    until_replaced(rollouts)
+    both, rollouts._engines = rollouts._engines, rollouts._engines[1:]
+    rollouts.start(requests(2), OPTIONS, batch=0)
+    assert rollouts._engines[0].starting is not None and not rollouts._engines[0].under_way
+    rollouts.load(5, published(NEW))
+    done = []
+    while len(done) < 8:
+        done += rollouts.poll(10.0)
+    rollouts._engines = both
     found = rollouts.sample(requests(4), OPTIONS, batch=0)
     assert gap(NEW, found) < 1e-4 and {v for t in found for v in t.versions} == {5}
 

@@ -42,6 +42,26 @@ def test_a_run_that_never_stops_sampling_outlives_an_engine_and_a_rank(tmp_path)
     assert not list(replay(schedule, controls(run))), "a replay of the journal decides otherwise"
 
 
+def test_a_run_that_serves_two_versions_stops_nothing_and_outlives_an_engine(tmp_path):
+    """C-033; held-out problems are answered beside what is in flight."""
+    steps, run = 12, tmp_path / "run"
+    place = "disaggregated(rollout: 1, train: 1, versions: 2)"
+    file = runs.recipe(tmp_path, steps=steps, warm=80, system=f"stream(push_every: 2) on {place}",
+                       distribution="tis(2.0) + max_lag(8)")
+    going = runs.Process(tmp_path, "run", file, "--out", str(run), "--set", f"evaluate.every={steps // 2}")
+    going.until_step(run, 4)
+    os.kill(going.processes("ray::RolloutActor")[1], signal.SIGKILL)
+    assert going.wait() == 0, going.said()
+    require_trained(run, steps)
+    kept = list(kept_events(read_journal(run)))
+    assert [e.data["step"] for e in kept if e.kind == "evaluate"][-2:] == [steps // 2, steps]
+    heard = [e.data for e in kept if e.kind == "control"]
+    assert not any(a["kind"] in ("pause", "resume") for h in heard for a in h["actions"])
+    assert not any(e.data["metrics"].get("responses/cut") for e in kept if e.kind == "step")
+    schedule = system_alone(f"stream(push_every: 2) on {place}", "system")[0].choice
+    assert not list(replay(schedule, controls(run))), "a replay of the journal decides otherwise"
+
+
 def test_an_interrupted_run_says_so_and_leaves_nothing(tmp_path):
     run, file = tmp_path / "run", runs.recipe(tmp_path, steps=400, warm=20)
     going = runs.Process(tmp_path, "run", file, "--out", str(run))

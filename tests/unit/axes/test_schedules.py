@@ -17,6 +17,8 @@ SCHEDULES = sorted({(name, tuple(sorted(e.params.items()))) for name in discover
                     if issubclass(discover.find("system", name), Schedule)
                     for e in discover.examples("system", name)})
 every = pytest.mark.parametrize("name, params", SCHEDULES, ids=str)
+overlapping = pytest.mark.parametrize("name, params", [
+    s for s in SCHEDULES if discover.find("system", s[0])(**dict(s[1])).overlaps()], ids=str)
 
 
 def world(name: str, params, *, survives: int | None = None, filtered: int = 0, **terms) -> World:
@@ -41,8 +43,8 @@ def anyhow(data: st.DataObject):
 @given(data=st.data(), prompts=st.integers(1, 6), siblings=st.integers(1, 4), filtered=st.sampled_from([0, 0, 2, 3]),
        admit=st.integers(0, 3), versions=st.integers(1, 2))
 def test_in_any_order_of_events(name, params, data, prompts, siblings, filtered, admit, versions):
-    w = world(name, params, prompts=prompts, siblings=siblings, batches=6, admit=admit * prompts, versions=versions,
-              filtered=filtered)
+    w = world(name, params, prompts=prompts, siblings=siblings, batches=6, admit=admit * prompts,
+              versions=served(name, params, versions), filtered=filtered)
     w.run(anyhow(data))
     assert max(w.fates.values()) == 1 and w.trained == 6
     if admit:
@@ -52,6 +54,20 @@ def test_in_any_order_of_events(name, params, data, prompts, siblings, filtered,
         assert w.launched <= w.fates.total()
     if w.schedule.lag() is not None:
         assert max(w.oldest) <= w.schedule.lag()
+
+
+def served(name: str, params, versions: int) -> int:
+    """So many sets of weights, or what the schedule can use of them."""
+    return min(versions, discover.find("system", name)(**dict(params)).in_use() or versions)
+
+
+@overlapping
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), prompts=st.integers(1, 6), siblings=st.integers(1, 4))
+def test_no_more_sets_of_weights_are_in_use_than_the_schedule_says(name, params, data, prompts, siblings):
+    w = world(name, params, prompts=prompts, siblings=siblings, batches=12, versions=9)
+    w.run(anyhow(data))
+    assert w.sets <= (w.schedule.in_use() or 9) and not w.cuts
 
 
 @every

@@ -38,6 +38,7 @@ class World:
     trained: int = 0
     launched: int = 0
     most: int = 0
+    sets: int = 1
 
     def tell(self, event: Event) -> None:
         """Lets the schedule decide, also from a state that went through JSON, and does what it says."""
@@ -93,7 +94,7 @@ class World:
             found.append(self._paused)
         if self.training is not None:
             found.append(self._updated)
-        if self.pushing:
+        if self.pushing and (self.start.versions == 1 or len(set(self.flight.values())) < self.start.versions):
             found.append(self._published)
         return found
 
@@ -129,6 +130,7 @@ class World:
     def _published(self) -> None:
         self.pushing, self.version = False, self.trained if self.exported is None else self.exported
         self.exported = None
+        self.sets = max(self.sets, len({*self.flight.values(), self.version}))
         self.tell(Event("published"))
 
     def run(self, choose: Choose) -> None:

@@ -10,7 +10,7 @@ import os
 import pickle
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -61,15 +61,18 @@ class RolloutActor:
             found, self._finished = tuple(self._finished), []
             return Report(found, self._progress, self._failure)
 
-    def pause(self) -> tuple[Report, list[Stream]]:
-        """Stops every stream: what has finished since the last poll, and the others with what they have so far."""
-        stopped = self._ask(lambda engine: engine.pause()).result()
+    def pause(self, only: Collection[int] | None = None) -> tuple[Report, list[Stream]]:
+        """Stops every stream, or only these: what has finished since the last poll, and what was stopped with what it
+        has so far."""
+        stopped = self._ask(lambda engine: engine.pause(only)).result()
         with self._news:
             self._news.notify_all()  # a poll that waits has nothing to wait for any more
         return self.poll(0.0), stopped
 
-    def load(self, version: int, manifest: Manifest, flat: np.ndarray) -> str | None:
-        """The fingerprint of what now samples; None where it is not what was sent."""
+    def load(self, version: int, manifest: Manifest, flat: np.ndarray, before: str | None) -> str | None:
+        """The fingerprint of what now samples; None where it is not what was sent. `before` is the answer to the load
+        before this one: calls that wait for the process to come up are made in any order, those for an answer are not.
+        """
         return self._ask(lambda engine: engine.load(version, manifest, flat)).result()
 
     def pid(self) -> int:

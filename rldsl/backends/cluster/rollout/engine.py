@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ BLOCK = 32
 """Tokens of one block of keys and values on CPU: shared prompts are found in whole blocks."""
 SEQUENCES = 256
 """Streams that one engine decodes at a time; more wait in it."""
+DEVICE_SHARE = 0.92
+"""Of the memory of a GPU, what its engines take together: vLLM's default for one."""
 STEP_TOKENS = 4096
 """Tokens that one step of an engine on CPU computes at most: prompts beyond it wait for the next."""
 
@@ -127,14 +129,15 @@ class VllmEngine:
         names = [[live.inside for live in each] for each in (streams, kept)]
         return self._engine.collective_rpc("routes", args=tuple(names))[0]
 
-    def pause(self) -> list[Stream]:
-        """Stops every stream; each comes back with what it has so far as its prefix. An engine that keeps goes on from
-        its own state where the stream is added again before the next pause."""
+    def pause(self, only: Collection[int] | None = None) -> list[Stream]:
+        """Stops every stream, or only these; each comes back with what it has so far as its prefix. An engine that
+        keeps goes on from its own state where the stream is added again before the next pause."""
         self._kept.give_up()
-        return self._stop()
+        return self._stop(only)
 
-    def _stop(self) -> list[Stream]:
-        stopped, self._live = self._live, {}
+    def _stop(self, only: Collection[int] | None = None) -> list[Stream]:
+        stopped = {name: live for name, live in self._live.items() if only is None or live.stream.id in only}
+        self._live = {name: live for name, live in self._live.items() if name not in stopped}
         kept = self._kept.hold(stopped) if self.spec.keeps else set()
         self._abort([name for name in stopped if name not in kept])
         computed = self._computed(list(stopped.values()), [stopped[name] for name in kept])
@@ -172,7 +175,7 @@ def _arguments(spec: EngineSpec) -> dict[str, Any]:
     if spec.keeps:
         common["async_scheduling"] = False  # a stream that stands still must have no token on its way
     if spec.gpu:
-        return common
+        return {**common, "gpu_memory_utilization": DEVICE_SHARE / spec.sets}
     # a prompt cut in two would have its random numbers drawn twice, and on a CPU vLLM cannot take the first back
     return {**common, "enforce_eager": True, "block_size": BLOCK, "kv_cache_memory_bytes": spec.cache_bytes,
             "enable_chunked_prefill": False, "max_num_batched_tokens": max(STEP_TOKENS, spec.context)}

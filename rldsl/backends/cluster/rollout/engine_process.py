@@ -10,12 +10,13 @@ from typing import Any
 
 from rldsl.backends.cluster.deaths import dead, own_words, stalled
 from rldsl.backends.cluster.guard import engine_environment
-from rldsl.backends.cluster.placement import LENT, ROLLOUT, Reserved
+from rldsl.backends.cluster.placement import LENT, ROLLOUT, Reserved, part
 from rldsl.backends.cluster.weights import Weights
 from rldsl.runtime.errors import RunError
 
 from .actor import RolloutActor
 from .streams import EngineSpec, Report, Stream
+from .weight_sets import WeightSet
 
 POLL_SECONDS = 0.5
 """How long a poll waits in the engine's process before it comes back empty."""
@@ -29,14 +30,16 @@ class Gone(Exception):
 
 @dataclass
 class EngineProcess:
-    """One engine. `under_way` are the streams it was given and has not answered; `starting` is its answer to the
-    first weights, until it has come; `unconfirmed` are answers to streams handed over; `moved` is when it last took
-    a step, or was given something to do after a rest."""
+    """One engine, which `holds` a set of weights. `under_way` are the streams it was given and has not answered;
+    `starting` is its answer to the first weights, until it has come, and `loaded` that to the newest; `unconfirmed` are
+    answers to streams handed over; `moved` is when it last took a step, or was given something to do after a rest."""
 
     index: int
     actor: Any
+    holds: WeightSet
     under_way: dict[int, Stream] = field(default_factory=dict)
     starting: Any = None
+    loaded: Any = None
     polled: Any = None
     unconfirmed: list[Any] = field(default_factory=list)
     progress: int = -1
@@ -86,8 +89,9 @@ class EngineProcess:
             answer(given, self.name, seconds, f"{len(self.under_way)} responses were handed to it")
 
     def load(self, version: int, weights: Weights) -> Any:
-        """Sends weights; the engine's answer to wait for."""
-        return self.actor.load.remote(version, weights.manifest, weights.flat)
+        """Sends weights, to be loaded after those that were sent before; the engine's answer to wait for."""
+        self.loaded = self.actor.load.remote(version, weights.manifest, weights.flat, self.loaded)
+        return self.loaded
 
 
 def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
@@ -108,19 +112,19 @@ def answer(ref: Any, who: str, seconds: float, what: str) -> Any:
 
 
 def spawner(spec: EngineSpec, reserved: Reserved, kind: type[RolloutActor] = RolloutActor) -> Callable[[int], Any]:
-    """What starts the process of the engine `index` in its reserved place; it comes up while others do. Engines on
-    devices that the trainer lends come after all others."""
+    """What starts the process of the engine `index` in its reserved place, which engines of all sets share; it comes up
+    while others do. Engines on devices that the trainer lends come after all others."""
     import ray
 
     packed = pickle.dumps(spec)
     remote = ray.remote(kind)
 
     def spawn(index: int) -> Any:
-        own = reserved.count[ROLLOUT]
-        role, place = (ROLLOUT, index) if index < own else (LENT, index - own)
+        own, at = reserved.count[ROLLOUT], index // spec.sets
+        role, place = (ROLLOUT, at) if at < own else (LENT, at - own)
         return remote.options(
-            num_cpus=1, num_gpus=reserved.gpus(role), max_concurrency=THREADS, max_restarts=0, max_task_retries=0,
-            scheduling_strategy=reserved.strategy(role, place),
+            num_cpus=part(1.0, spec.sets), num_gpus=part(reserved.gpus(role), spec.sets), max_concurrency=THREADS,
+            max_restarts=0, max_task_retries=0, scheduling_strategy=reserved.strategy(role, place),
             runtime_env={"env_vars": engine_environment(spec.gpu)},
         ).remote(packed)
 

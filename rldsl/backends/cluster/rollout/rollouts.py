@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 from .answers import require_sound
 from .engine_process import POLL_SECONDS, EngineProcess, Gone, answer
 from .streams import EngineSpec, Report, Stream
+from .weight_sets import Sent, WeightSet
 
 DEADLINE = 120.0
 """Seconds without a step of an engine that has something to do."""
@@ -27,24 +28,46 @@ DEATHS = 3
 
 
 class Rollouts:
-    """Implements `rldsl.runtime.protocols` RolloutEngine and StreamingRollout over processes; used by one thread.
+    """Implements `rldsl.runtime.protocols` ServingRollout over processes; used by one thread.
 
     `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
     that counts: its number, its bytes, and the seconds up to the last engine's proof. Nothing samples before the first
-    `load`. The last `lent` engines are on the trainer's devices.
+    `load`. There are `count` places for engines, the last `lent` of them on the trainer's devices; a place has one
+    engine for each of `spec.sets`, and the engines of a set are numbered with that distance.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
                  pushed: Callable[[int, int, float], None], deadline: float = DEADLINE, *, lent: int = 0):
-        self.version, self.spec, self.deadline = 0, spec, deadline
+        self.spec, self.deadline = spec, deadline
         self._spawn, self._tell, self._pushed = spawn, tell, pushed
         self._ids = itertools.count()
-        self._engines = [EngineProcess(i, spawn(i)) for i in range(count)]
-        self._waiting: list[Stream] = []
+        self._sets = [WeightSet() for _ in range(spec.sets)]
+        self._engines = [EngineProcess(i, spawn(i), self._sets[i % spec.sets]) for i in range(count * spec.sets)]
         self._finished: list[tuple[int, Trajectory]] = []
-        self._weights: Weights | None = None
+        self._sent: Sent | None = None
         self._kept: dict[tuple[int, int, int], EngineProcess] = {}
-        self._lent, self._away = range(count - lent, count), False
+        self._lent, self._away = range((count - lent) * spec.sets, count * spec.sets), False
+
+    @property
+    def version(self) -> int:
+        """See RolloutEngine: of the newest set."""
+        return self._sets[-1].version
+
+    @property
+    def serves(self) -> int:
+        """See StreamingRollout."""
+        return len(self._sets)
+
+    @property
+    def free(self) -> bool:
+        """See ServingRollout."""
+        return not all(map(self._busy, self._sets))
+
+    @property
+    def arrived(self) -> bool:
+        """See ServingRollout; also true of engines that have had their time to answer."""
+        late = self._sent is not None and time.monotonic() - self._sent.begun > self.deadline
+        return late or (self._sent is not None and self._sent.answered())
 
     @property
     def keeps(self) -> bool:
@@ -81,36 +104,56 @@ class Rollouts:
 
     def pause(self) -> list[Request]:
         """See StreamingRollout. What an engine that dies meanwhile was busy with comes back as it was given."""
-        stopped, self._waiting = self._waiting, []
+        stopped = [s for each in self._sets for s in each.give_up()]
         self._kept.clear()
         for engine in list(self._engines):
             stopped += self._stop(engine)
         return [s.request for s in sorted(stopped, key=lambda s: s.id)]
 
     def lend(self, again: bool) -> None:
-        """Has the engines on the trainer's devices sample `again`, or stop; others go on with what they had."""
+        """Has the engines on the trainer's devices sample `again`, with a fair share of what others have under way, or
+        stop; others go on with what they had. What changes engines stays with its set of weights."""
         self._away = not again
+        for each in self._sets:
+            fair = -(-sum(len(e.under_way) for e in self._of(each)) // max(1, len(self._ready(each))))
+            moved = [s for e in self._of(each) for s in self._taken(e, fair)]
+            self._share([[s] for s in sorted(moved, key=lambda s: s.id)], each)
+
+    def _taken(self, engine: EngineProcess, fair: int) -> list[Stream]:
+        """What an engine has to give away: all where it is to stop, else the latest of what exceeds its fair share."""
         if self._away:
-            stopped = [s for engine in list(self._engines) if engine.index in self._lent for s in self._stop(engine)]
-            self._share([[s] for s in stopped])
+            return self._stop(engine) if engine.index in self._lent else []
+        surplus = sorted(engine.under_way)[fair:]
+        return self._stop(engine, surplus) if surplus else []
+
+    def send(self, version: int, weights: Weights) -> None:
+        """See ServingRollout."""
+        target = next(each for each in self._sets if self.serves == 1 or not self._busy(each))
+        self._sent = Sent(target, version, weights, time.monotonic(),
+                          [(engine, engine.load(version, weights)) for engine in self._of(target)])
 
     def load(self, version: int, weights: Weights) -> str:
         """See StreamingRollout. Every engine proves that it holds the weights before the version counts; where one
         refuses them twice, all go on with those they had, and RunError RL616 says so."""
-        begun = time.monotonic()
-        refused, gone = self._send(self._engines, version, weights)
-        if again := [e for e in self._engines if e.index in refused and refused[e.index] is None]:
+        if self._sent is None or self._sent.weights is not weights:
+            self.send(version, weights)
+        sent, self._sent = self._sent, None
+        refused, gone = self._proved(sent)
+        if again := [e for e, _ in sent.to if refused.get(e.index, e) is None]:
             self._tell(_refused(version, refused, again=True))
-            still, more = self._send(again, version, weights)
+            still, more = self._proved(replace(sent, to=[(e, e.load(version, weights)) for e in again]))
             refused = {i: error for i, error in refused.items() if error is not None} | still
             gone += more
+        target = sent.target
         if refused:
-            self._back(refused, gone)
+            self._back(target, refused, gone)
             raise RunError(_refused(version, refused))
-        self.version, self._weights = version, weights
+        target.version, target.weights = version, weights
+        self._sets.sort(key=lambda each: each is target)
         for engine, error in gone:
             self._lost(engine, error)
-        self._pushed(version, weights.manifest.bytes, time.monotonic() - begun)
+        self._share([[s] for s in target.give_up()], target)
+        self._pushed(version, weights.manifest.bytes, time.monotonic() - sent.begun)
         return weights.manifest.fingerprint
 
     def actors(self) -> list[Any]:
@@ -124,13 +167,27 @@ class Rollouts:
         for engine in self._engines:
             ray.kill(engine.actor)
 
-    def _stop(self, engine: EngineProcess) -> list[Stream]:
-        """What an engine had under way, as far as it came; of one that dies meanwhile, as it was given."""
+    def _of(self, each: WeightSet) -> list[EngineProcess]:
+        return [e for e in self._engines if e.holds is each]
+
+    def _ready(self, each: WeightSet) -> list[EngineProcess]:
+        """A set's engines that take streams now."""
+        loads = self._sent is not None and self._sent.target is each
+        return [e for e in self._of(each)
+                if not loads and e.starting is None and not (self._away and e.index in self._lent)]
+
+    def _busy(self, each: WeightSet) -> bool:
+        """Whether responses are to be ended by this set's weights."""
+        return bool(each.waiting) or any(e.under_way for e in self._of(each))
+
+    def _stop(self, engine: EngineProcess, only: Collection[int] | None = None) -> list[Stream]:
+        """What an engine had under way, or only these streams of it, as far as they came; of one that dies meanwhile,
+        everything as it was given."""
         if not engine.under_way:
             return []
         try:
             engine.confirm(self.deadline)
-            report, held = answer(engine.actor.pause.remote(), engine.name, self.deadline, "it was paused")
+            report, held = answer(engine.actor.pause.remote(only), engine.name, self.deadline, "it was paused")
             self._accept(engine, engine.heard(report))
             if engine.polled is not None:
                 self._accept(engine, engine.report(self.deadline))
@@ -138,7 +195,9 @@ class Rollouts:
         except Gone as error:
             held = list(engine.under_way.values())
             self._replace(engine, error)
-        engine.under_way.clear()
+            only = None
+        for stream in list(engine.under_way) if only is None else [s.id for s in held]:
+            del engine.under_way[stream]
         return held
 
     # ── streams ──────────────────────────────────────────────────────────────────────────────────────
@@ -148,7 +207,7 @@ class Rollouts:
         _require_room(requests, options, self.spec.context)
         streams = [[Stream(next(self._ids), replace(r, siblings=1, first=r.first + i), options, batch, greedy)
                     for i in range(r.siblings)] for r in requests]
-        self._share([rest for siblings in streams if (rest := self._returned(siblings))])
+        self._share([rest for siblings in streams if (rest := self._returned(siblings))], self._sets[-1])
         return [s.id for siblings in streams for s in siblings]
 
     def _returned(self, streams: Sequence[Stream]) -> list[Stream]:
@@ -161,13 +220,12 @@ class Rollouts:
                 left = [s for s in left if keeper[s.id] is not engine]
         return left
 
-    def _share(self, groups: Iterable[Sequence[Stream]]) -> None:
-        """Gives each group to the engine with the fewest streams, in pieces of a fair share at most: siblings that
-        stay together have their prompt computed once."""
-        ready = [e for e in self._engines if e.starting is None and not (self._away and e.index in self._lent)]
-        groups = list(groups)
+    def _share(self, groups: Iterable[Sequence[Stream]], holder: WeightSet) -> None:
+        """Gives each group to the engine of a set with the fewest streams, in pieces of a fair share at most: siblings
+        that stay together have their prompt computed once."""
+        ready, groups = self._ready(holder), list(groups)
         if not ready:
-            self._waiting += [s for group in groups for s in group]
+            holder.waiting += [s for group in groups for s in group]
             return
         fair = max(1, -(-sum(map(len, groups)) // len(ready)))
         given: dict[int, list[Stream]] = {e.index: [] for e in ready}
@@ -183,8 +241,7 @@ class Rollouts:
         """Waits for news of any engine, `seconds` at most, and takes it."""
         import ray
 
-        waited = {e.starting if e.starting is not None else e.poll(): e
-                  for e in self._engines if e.starting is not None or e.under_way}
+        waited = {e.starting if e.starting is not None else e.poll(): e for e in self._watched()}
         if not waited:
             time.sleep(seconds)
             return
@@ -200,6 +257,11 @@ class Rollouts:
                 self._lost(engine, error)
         self._require_moving()
 
+    def _watched(self) -> list[EngineProcess]:
+        """Engines that are to be heard of. One that loads is not: what it says is waited for where it was sent."""
+        loads = self._sent.target if self._sent is not None else None
+        return [e for e in self._engines if e.holds is not loads and (e.starting is not None or e.under_way)]
+
     def _accept(self, engine: EngineProcess, report: Report) -> None:
         for stream, found in report.finished:
             require_sound(engine.name, engine.under_way, stream, found, self.spec.vocabulary)
@@ -209,9 +271,9 @@ class Rollouts:
     def _require_moving(self) -> None:
         """RunError RL604 for an engine that has something to do and does nothing."""
         now = time.monotonic()
-        for engine in self._engines:
+        for engine in self._watched():
             limit = self.deadline if engine.starting is None else START_DEADLINE
-            if (engine.under_way or engine.starting is not None) and now - engine.moved > limit:
+            if now - engine.moved > limit:
                 what = engine.busy_with() if engine.starting is None else "it starts"
                 raise stalled(engine.name, now - engine.moved, what)
 
@@ -221,44 +283,42 @@ class Rollouts:
         """Replaces a dead engine and has its streams sampled elsewhere, or by its successor."""
         streams = list(engine.under_way.values())
         self._replace(engine, error)
-        self._share([[s] for s in streams])
+        self._share([[s] for s in streams], engine.holds)
 
     def _replace(self, engine: EngineProcess, error: Gone) -> None:
-        """Starts a dead engine anew with the weights of the version that counts."""
+        """Starts a dead engine anew with the weights of its set."""
         import ray
 
         asked = f"the run waited for it ({error}); " if error.args else ""
         costs = f"{asked}{len(engine.under_way)} responses under way there are sampled again"
-        if engine.deaths == DEATHS or self._weights is None:
+        holder = engine.holds
+        if engine.deaths == DEATHS or holder.weights is None:
             before = f"{asked}it was replaced {engine.deaths} times before"
             raise RunError(dead(engine.name, error.__cause__, before)) from None
         self._tell(dead(engine.name, error.__cause__, costs, severity="warning"))
         ray.kill(engine.actor)
-        new = EngineProcess(engine.index, self._spawn(engine.index), deaths=engine.deaths + 1)
-        new.starting = new.load(self.version, self._weights)
+        new = EngineProcess(engine.index, self._spawn(engine.index), holder, deaths=engine.deaths + 1)
+        new.starting = new.load(holder.version, holder.weights)
         self._engines[self._engines.index(engine)] = new
 
     def _started(self, engine: EngineProcess) -> None:
         """Gives a new engine what waits, once it has proved its weights."""
-        starting, engine.starting = engine.starting, None
-        if answer(starting, engine.name, self.deadline, "its first weights") != self._weights.manifest.fingerprint:
-            raise RunError(_refused(self.version, {engine.index: None}))
+        starting, engine.starting, holder = engine.starting, None, engine.holds
+        if answer(starting, engine.name, self.deadline, "its first weights") != holder.weights.manifest.fingerprint:
+            raise RunError(_refused(holder.version, {engine.index: None}))
         engine.moved = time.monotonic()
-        waiting, self._waiting = self._waiting, []
-        self._share([[s] for s in waiting])
+        self._share([[s] for s in holder.give_up()], holder)
 
     # ── weights ──────────────────────────────────────────────────────────────────────────────────────
 
-    def _send(self, engines: Sequence[EngineProcess], version: int,
-              weights: Weights) -> tuple[dict[int, RunError | None], list]:
-        """Has engines load; {who refused: what it said}, and who died with the error."""
+    def _proved(self, sent: Sent) -> tuple[dict[int, RunError | None], list[tuple[EngineProcess, Gone]]]:
+        """Waits for what engines say of weights: {who refused: what it said}, and who died with the error."""
         refused: dict[int, RunError | None] = {}
         gone: list[tuple[EngineProcess, Gone]] = []
-        sent = [(engine, engine.load(version, weights)) for engine in engines]
-        for engine, ref in sent:
-            limit = START_DEADLINE if self._weights is None or engine.starting is not None else self.deadline
+        for engine, ref in sent.to:
+            limit = START_DEADLINE if sent.target.weights is None or engine.starting is not None else self.deadline
             try:
-                held = answer(ref, engine.name, limit, f"version {version} was sent to it")
+                held = answer(ref, engine.name, limit, f"version {sent.version} was sent to it")
             except Gone as error:
                 gone.append((engine, error))
             except RunError as error:
@@ -267,22 +327,23 @@ class Rollouts:
                 refused[engine.index] = error
             else:
                 engine.starting, engine.moved = None, time.monotonic()
-                if held != weights.manifest.fingerprint:
+                if held != sent.weights.manifest.fingerprint:
                     refused[engine.index] = None
         return refused, gone
 
-    def _back(self, refused: dict[int, RunError | None], gone: list[tuple[EngineProcess, Gone]]) -> None:
-        """All engines to the weights that they had before."""
-        if self._weights is None:
+    def _back(self, target: WeightSet, refused: dict[int, RunError | None],
+              gone: list[tuple[EngineProcess, Gone]]) -> None:
+        """All engines of a set to the weights that they had before."""
+        if target.weights is None:
             return
         ended = {e.index for e, _ in gone} | {index for index, error in refused.items() if error is not None}
-        for engine in list(self._engines):
+        for engine in self._of(target):
             if engine.index in ended:
                 self._lost(engine, _gone(refused.get(engine.index)))
                 continue
-            held = answer(engine.load(self.version, self._weights), engine.name, self.deadline, "it goes back")
-            if held != self._weights.manifest.fingerprint:
-                raise RunError(_refused(self.version, {engine.index: None}))
+            held = answer(engine.load(target.version, target.weights), engine.name, self.deadline, "it goes back")
+            if held != target.weights.manifest.fingerprint:
+                raise RunError(_refused(target.version, {engine.index: None}))
 
 
 def _gone(error: RunError | None) -> Gone:

@@ -16,7 +16,8 @@ class EngineSpec:
     `vocabulary` counts token ids; prompt and response together have at most `context` tokens. `parallel` devices hold
     one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only. With
     `routes` every response comes with the experts of its tokens; a `wide` head multiplies in float32; one that `keeps`
-    goes on with a stopped stream from the keys and values that it has of it."""
+    goes on with a stopped stream from the keys and values that it has of it. `sets` engines share the devices, each
+    with weights of its own."""
 
     folder: str
     tokenizer: Any
@@ -30,6 +31,7 @@ class EngineSpec:
     routes: bool = False
     wide: bool = False
     keeps: bool = False
+    sets: int = 1
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class LocalStream:
     """
 
     keeps = False
+    serves = 1
 
     def __init__(self, policy: Policy, seed: int, piece: int = 8):
         self.policy, self.seed, self.piece, self.version = policy, seed, piece, 0

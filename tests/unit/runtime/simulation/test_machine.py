@@ -166,3 +166,24 @@ def test_lent_slots_give_back_what_they_began_last():
     machine._serve()
     machine._resize(True)
     assert list(machine.running) == [0, 1] and list(machine.waiting) == [2, 3]
+
+
+class Counting(Machine):
+    """Notes how many sets of weights are held, whenever new ones have arrived."""
+
+    most = 0
+
+    def _happens(self, event):
+        super()._happens(event)
+        if event.kind == "published":
+            self.most = max(self.most, len({*self.serving, self.version}))
+
+
+@pytest.mark.parametrize("push", [0.0, 5.0, 50.0])
+def test_no_more_sets_of_weights_are_held_than_there_are(push):
+    """Also where only the newest is drained and replaced: until the next are there, nothing begins."""
+    slow = Trace(lambda g, n: [(1000.0 if g == 0 else 10.0, 100)] * n, (10.0, 100), "one slow prompt")
+    for versions, trace in ((2, slow), (2, TAILED), (3, TAILED)):
+        machine = Counting(system("stream", 1), system("disaggregated", 1, 1, versions=versions),
+                           Terms(4, 1, 30, versions=versions), Costs(16, 1.0, push=push), trace)
+        assert len(machine.run().batches) == 30 and machine.most == versions
