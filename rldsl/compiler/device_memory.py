@@ -17,7 +17,7 @@ from rldsl.axes.traits import VALUES
 from .facts import facts_of, giving, model_facts, sampler
 from .memory import FLOAT32, held
 from .recipe import Recipe
-from .roles import CRITIC, INITIAL, apart, frozen, pooled
+from .roles import CRITIC, INITIAL, JUDGE, apart, asked, frozen, judging, pooled
 from .shapes import Shape, shape
 
 HALF = 2
@@ -62,6 +62,8 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     for role, what, sizes in beside:
         if role in own:
             yield Phase(f"the {role}", role, {what: max(sizes) / own[role]})
+    if known := list(_asked(recipe)):
+        yield Phase("the judge", JUDGE, {f"the {role}'s weights": size for role, size in known})
     if recipe.placement.choice.shared() or recipe.placement.choice.lends():
         mine = HALF * found.parameters / train
         yield Phase("handing over the weights", "rollout" if weights >= mine else "train",
@@ -71,10 +73,27 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
 
 def sleeping(recipe: Recipe) -> float | None:
     """Bytes that the engines of one node leave in its memory while the trainer has the devices they share."""
-    found, cluster = model_facts(recipe, shape), recipe.settings.cluster
-    if found is None or cluster.gpus_per_node is None or not recipe.placement.choice.shared():
+    found, engines = model_facts(recipe, shape), sleepers(recipe)
+    return None if found is None or engines is None else HALF * found.parameters * engines
+
+
+def sleepers(recipe: Recipe) -> float | None:
+    """Engines of the node that has most of them, at least; None where engines and trainer share no devices.
+
+    Those roles that have devices of their own leave fewer to the engines.
+    """
+    cluster, rest = recipe.settings.cluster, pooled(recipe)
+    if rest is None or rest < 1 or not recipe.placement.choice.shared():
         return None
-    return HALF * found.parameters * cluster.gpus_per_node / cluster.rollout_tensor
+    return -(-rest // cluster.nodes) / cluster.rollout_tensor
+
+
+def _asked(recipe: Recipe) -> Iterator[tuple[str, int]]:
+    """(what it is asked as, bytes) of each model whose size is known in a process that is asked: whole, in float32."""
+    for role, model in asked(recipe).items() if judging(recipe) else ():
+        found = model and facts_of(recipe, model, shape)
+        if found:
+            yield role, FLOAT32 * found.parameters
 
 
 def _beside(recipe: Recipe, s: Shape) -> Iterator[tuple[str, str, list[int]]]:

@@ -15,6 +15,7 @@ from ..clash import clash
 from ..device_memory import Phase, device_size, phases
 from ..memory import amount
 from ..recipe import Recipe
+from ..roles import JUDGE
 
 CODE = "RL403"
 SETTINGS = {"rollout": ("cluster.rollout_tensor",), "train": ("cluster.nodes", "cluster.gpus_per_node")}
@@ -49,6 +50,8 @@ def _row(phase: Phase, size: int) -> str:
 def _fix(phase: Phase) -> str:
     if phase.role == "rollout":
         return "Write a larger rollout_tensor, a shorter max_tokens, or a smaller model."
+    if phase.role == JUDGE:
+        return "Use smaller models, or fewer: each process of the judge role holds all that are asked."
     if phase.role != "train":
         return f"Write a larger {phase.role} in the cluster block, or use a smaller model."
     return "Use more devices (nodes, gpus_per_node), an optimizer with fewer states, or a smaller model."

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..device_memory import sleeping
-from ..facts import said
+from ..device_memory import sleepers, sleeping
+from ..facts import plural, said
 from ..memory import amount
 from ..recipe import Recipe
 
@@ -24,13 +24,13 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     cluster, need = recipe.settings.cluster, sleeping(recipe)
     if cluster.host_memory is None or need is None or need <= cluster.host_memory:
         return
-    engines = cluster.gpus_per_node // cluster.rollout_tensor or 1
+    engines = max(1, int(sleepers(recipe)))
     yield clash(
         CODE, recipe, f"The sleeping engines of one node keep {amount(need)} of weights in its memory, which is "
         f"{amount(cluster.host_memory)}.",
         (recipe.where("cluster.host_memory"), amount(cluster.host_memory)),
         (recipe.placement.span, "engines sleep while the trainer works"),
-        (recipe.where("cluster.gpus_per_node"), f"{engines} engines on {cluster.gpus_per_node} GPUs"),
+        (recipe.where("cluster.gpus_per_node"), f"{plural(engines, 'engine')} on a node"),
         (recipe.where("model.policy"), "the model"),
         why=f"{said(recipe.placement)} gives the devices to the trainer, and each engine's weights wait on the host.",
         fix="Write a larger rollout_tensor, which makes fewer engines, or keep the roles on devices of their own.")

@@ -30,12 +30,12 @@ class Rollouts:
     """Implements `rldsl.runtime.protocols` RolloutEngine and StreamingRollout over processes; used by one thread.
 
     `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
-    that counts: its number, its bytes, and the seconds up to the last engine's proof. Nothing samples before the first
-    `load`. The last `lent` engines are on the trainer's devices.
+    that counts: its number, the weights, and the seconds up to the last engine's proof. Nothing samples before the
+    first `load`. The last `lent` engines are on the trainer's devices.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
-                 pushed: Callable[[int, int, float], None], deadline: float = DEADLINE, *, lent: int = 0):
+                 pushed: Callable[[int, Weights, float], None], deadline: float = DEADLINE, *, lent: int = 0):
         self.version, self.spec, self.deadline = 0, spec, deadline
         self._spawn, self._tell, self._pushed = spawn, tell, pushed
         self._ids = itertools.count()
@@ -110,7 +110,7 @@ class Rollouts:
         self.version, self._weights = version, weights
         for engine, error in gone:
             self._lost(engine, error)
-        self._pushed(version, weights.manifest.bytes, time.monotonic() - begun)
+        self._pushed(version, weights, time.monotonic() - begun)
         return weights.manifest.fingerprint
 
     def actors(self) -> list[Any]:

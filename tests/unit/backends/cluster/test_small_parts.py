@@ -14,13 +14,13 @@ from rldsl.backends.cluster import deaths
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.megatron.layout import parallel
-from rldsl.backends.cluster.placement import Role, roles
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.rollout.answers import require_sound
 from rldsl.backends.cluster.rollout.settings import require_same, stated
 from rldsl.backends.cluster.rollout.streams import Stream
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
+from rldsl.compiler.roles import Role, processes
 from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
@@ -116,7 +116,7 @@ def test_greedy_turns_truncation_off():
     ("nodes: 1, tensor: 2", "sync on colocated", (("rollout", 1, 0), ("train", 2, 0))),
 ])
 def test_roles_of_a_recipe(tmp_path, cluster, system, wanted):
-    assert roles(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
+    assert processes(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
 
 
 ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify(exact) + 0.1 * teacher",
@@ -132,7 +132,7 @@ ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify
 ])
 def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
     made = recipe(tmp_path, cluster, system, sets=[f"{k}={v}" for k, v in ROLES.items()])
-    assert roles(made) == tuple(Role(*w) for w in wanted)
+    assert processes(made) == tuple(Role(*w) for w in wanted)
     assert not [*lacks(made)]
 
 
@@ -193,9 +193,9 @@ def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
 
 
 def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
-    asked = roles(recipe(tmp_path, "nodes: 1, reward: 3"))
+    asked = processes(recipe(tmp_path, "nodes: 1, reward: 3"))
     assert asked[-1] == Role("reward", 3) and asked[-1].bundle == {"CPU": 1.0}
-    assert not any(role.name == "reward" for role in roles(recipe(tmp_path, "nodes: 1")))
+    assert not any(role.name == "reward" for role in processes(recipe(tmp_path, "nodes: 1")))
 
 
 @pytest.mark.parametrize("expert, tensor, ranks, least", [(2, 1, 3, 2), (4, 2, 6, 4), (1, 2, 3, 2)])
