@@ -17,7 +17,7 @@ from rldsl.axes.traits import VALUES
 from .facts import facts_of, giving, model_facts, sampler
 from .memory import FLOAT32, held
 from .recipe import Recipe
-from .roles import CRITIC, INITIAL, JUDGE, apart, asked, frozen, judging, pooled
+from .roles import CRITIC, INITIAL, JUDGE, TRAIN, apart, asked, frozen, judging, pooled, processes
 from .shapes import Shape, shape
 
 HALF = 2
@@ -48,10 +48,10 @@ def device_size(gpu: str | None) -> int | None:
 
 def phases(recipe: Recipe) -> Iterator[Phase]:
     """Training, what roles with devices of their own hold, the hand-over of weights where sampling and training share
-    their devices, and sampling; none where the model or the devices are not known."""
-    found, rest = model_facts(recipe, shape), pooled(recipe)
-    train = rest if rest is None else recipe.placement.choice.pools().get("train", rest)
-    if found is None or train is None or train < 1 or recipe.settings.cluster.where == "local":
+    their devices, and sampling; none where the model is not known. Without GPUs a device is a process."""
+    found = model_facts(recipe, shape)
+    train = next(role.count for role in processes(recipe) if role.name == TRAIN)
+    if found is None or train < 1 or recipe.settings.cluster.where == "local":
         return
     engine = recipe.settings.cluster.rollout_tensor
     weights, own = HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}

@@ -61,6 +61,7 @@ from .placement import Reserved, reserve
 from .ray_session import ray_session
 from .reward import RewardSite
 from .reward import spawner as reward_spawner
+from .room import require_memory
 from .stage_folder import MODEL
 from .weights import Weights, pack
 
@@ -80,16 +81,14 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     refuse(recipe)
     pin_machine(folder, plan)
     observe("doing", {"node": "load the model", "batch": 0})
-    settings, wanted = recipe.settings.model, processes(recipe)
-    found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
-                   _warm(recipe, root, settings.warm_start))
-    if not any(role.gpus for role in wanted):
-        require_cpu_heads(settings.policy, found)
+    wanted = _wanted(recipe, address)
+    found = _policy(plan, recipe, root, folder, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
-    others = frozen(plan, recipe, root, folder, found, run.data, _warm(recipe, root, settings.teacher_warm_start))
+    warm = _warm(recipe, root, recipe.settings.model.teacher_warm_start)
+    others = frozen(plan, recipe, root, folder, found, run.data, warm)
     specs = rank_specs(plan, recipe, found, others, wanted)
-    asked = seat(plan, recipe, root, folder, found, _warm(recipe, root, settings.teacher_warm_start), observe)
+    asked = seat(plan, recipe, root, folder, found, warm, observe)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
@@ -110,6 +109,24 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         else:
             tell_dropped(run, recipe.settings.data.train, prompt_limit(recipe, found))
         yield run
+
+
+def _wanted(recipe: Recipe, address: str | None) -> tuple[Role, ...]:
+    """The processes of a run. RunError RL606 where they are to be on this machine and cannot be."""
+    wanted = processes(recipe)
+    if address is None:
+        require_memory(wanted)
+    return wanted
+
+
+def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, wanted: tuple[Role, ...]) -> Source:
+    """The folder of the policy as the run begins with it. RecipeError RL406 for heads that no engine computes."""
+    settings = recipe.settings.model
+    found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
+                   _warm(recipe, root, settings.warm_start))
+    if not any(role.gpus for role in wanted):
+        require_cpu_heads(settings.policy, found)
+    return found
 
 
 def _first(run: Run, rollouts: Rollouts, plan: Plan, recipe: Recipe, root: Path) -> None:
