@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from rldsl.backends.choose import opener
-from rldsl.backends.cluster import deaths
+from rldsl.backends.cluster import deaths, room
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
 from rldsl.backends.cluster.megatron.layout import parallel
@@ -18,9 +18,10 @@ from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.rollout.answers import require_sound
 from rldsl.backends.cluster.rollout.settings import require_same, stated
 from rldsl.backends.cluster.rollout.streams import Stream
+from rldsl.backends.cluster.training.roles import frozen
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
-from rldsl.compiler.roles import Role, processes
+from rldsl.compiler.roles import Role, asked, processes
 from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
@@ -190,6 +191,54 @@ def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
     optim = replace(plain.settings.optim, lora_rank=4)
     found, = lacks(replace(plain, settings=replace(plain.settings, optim=optim)))
     assert found.what == "it trains a part of the policy"
+
+
+JUDGED = ("feedback=verify(exact) + 0.1 * reward_model + 0.1 * self_judge(rubric: [\"{response}?\"], weights: initial)",
+          'model.reward="toy:llama-1x16"')
+BEGUN = ("sampling=group(4, max_tokens: 6) | prefix(tokens: 2)", 'model.teachers=["toy:llama-1x128"]')
+
+
+@pytest.mark.parametrize("sets, held", [(JUDGED, {"reward", "initial"}), (BEGUN, {"teacher"}),
+                                        ((*JUDGED, *BEGUN), {"reward", "initial", "teacher"})])
+def test_models_that_are_asked_are_in_processes_of_their_own_and_in_no_ranks(tmp_path, sets, held):
+    one, three = (recipe(tmp_path, cluster, sets=sets) for cluster in ("nodes: 1", "nodes: 1, judge: 3"))
+    assert processes(one)[2:] == (Role("judge", 1),) and processes(three)[2:] == (Role("judge", 3),)
+    assert asked(three).keys() == held and not [*lacks(three)]
+    plan, _ = compile_recipe(three)
+    assert not frozen(plan, three, tmp_path, tmp_path, None, None, None).folders, "and the trainer loads none of them"
+    for role in ("reference", "teacher"):
+        with pytest.raises(RecipeError, match="RL208"):
+            recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1"))
+
+
+def test_a_judge_that_is_the_policy_is_asked_as_the_policy(tmp_path):
+    judged = ("feedback=verify(exact) + 0.1 * judge(rubric: [\"{response}?\"])", "model.judge=policy")
+    assert asked(recipe(tmp_path, "nodes: 1", sets=judged)) == {"policy": "toy:llama-2x128"}
+
+
+def test_more_processes_than_the_machine_has_memory_for_are_refused(monkeypatch):
+    """C-009: what is wanted against what is there, before anything is started."""
+    monkeypatch.setattr(room, "available", lambda: 20 * 10**9)
+    room.require_memory((Role("rollout", 10), Role("train", 8), Role("reward", 2)))
+    with pytest.raises(RunError, match="RL606") as caught:
+        room.require_memory((Role("rollout", 500), Role("train", 1), Role("judge", 2)))
+    assert caught.value.diagnostic.message == (
+        "the placement 500 × 600 MB (rollout) + 1 × 250 MB (train) + 2 × 150 MB (judge) = 301 GB at least is more than "
+        "this machine has: 20 GB of memory are free")
+    monkeypatch.setattr(room, "available", lambda: None)
+    room.require_memory((Role("rollout", 500),))
+
+
+@pytest.mark.parametrize("limit, free", [(None, 3 * 1024), ("max", 3 * 1024), ("2000", 1600), ("9000", 3 * 1024)])
+def test_free_memory_is_the_machine_s_or_what_its_container_may_use(tmp_path, monkeypatch, limit, free):
+    files = {"MEMINFO": "MemTotal: 9 kB\nMemAvailable: 3 kB\n", "USED": "500", "STAT": "anon 1\ninactive_file 100\n"}
+    for name, text in {**files, **({} if limit is None else {"LIMIT": limit})}.items():
+        (tmp_path / name).write_text(text)
+    for name in ("MEMINFO", "LIMIT", "USED", "STAT"):
+        monkeypatch.setattr(room, name, tmp_path / name)
+    assert room.available() == free
+    (tmp_path / "MEMINFO").unlink()
+    assert room.available() is None
 
 
 def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
