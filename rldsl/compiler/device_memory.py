@@ -50,7 +50,9 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     """Training, what roles with devices of their own hold, the hand-over of weights where sampling and training share
     their devices, and sampling; none where the model is not known. Without GPUs a device is a process."""
     found = model_facts(recipe, shape)
-    train = next(role.count for role in processes(recipe) if role.name == TRAIN)
+    train = recipe.placement.choice.pools().get(TRAIN, pooled(recipe))
+    if train is None:
+        train = next(role.count for role in processes(recipe) if role.name == TRAIN)
     if found is None or train < 1 or recipe.settings.cluster.where == "local":
         return
     engine = recipe.settings.cluster.rollout_tensor

@@ -43,7 +43,7 @@ from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.roles import JUDGE, LENT, REWARD, ROLLOUT, TRAIN, Role, processes
+from rldsl.compiler.roles import JUDGE, LENT, POLICY, REWARD, ROLLOUT, TRAIN, Role, processes
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
@@ -205,7 +205,7 @@ def _judges(run: Run, asked: SeatSpec | None, reserved: Reserved, opened: ExitSt
     """Starts the processes that are asked, where there are any; they come up while others do."""
     if asked is None:
         return None
-    judges = Judges(reserved.count[JUDGE], judge_spawner(asked, reserved), run.warn)
+    judges = Judges(reserved.count[JUDGE], judge_spawner(asked, reserved), run.warn, follows=POLICY in asked.sources)
     opened.callback(judges.close)
     return judges
 

@@ -13,6 +13,7 @@ from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
 from ..device_memory import Phase, device_size, phases
+from ..facts import devices
 from ..memory import amount
 from ..recipe import Recipe
 from ..roles import JUDGE
@@ -27,7 +28,7 @@ FULL = 0.95
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding with the table of all phases, where one of them is too large, or nearly."""
     size, found = device_size(recipe.settings.cluster.gpu), list(phases(recipe))
-    if size is None or not any(p.total > FULL * size for p in found):
+    if size is None or devices(recipe) is None or not any(p.total > FULL * size for p in found):
         return
     largest = max(found, key=lambda p: p.total)
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"

@@ -85,14 +85,15 @@ class Process:
 class Judges:
     """Asks `count` processes that hold the same models; whoever calls waits for its turn and for its answers.
 
-    `spawn` starts the process of a place, `tell` hears of one that died and was replaced. Answers depend on questions
+    `spawn` starts the process of a place, `tell` hears of one that died and was replaced; the policy is among the
+    models where they `follow` it. Answers depend on questions
     alone, so a death costs nothing but time. RunError RL605 names a process that died too often, RL604 one that does
     not answer; what a process raises itself is raised here.
     """
 
     def __init__(self, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
-                 deadline: float = DEADLINE):
-        self._spawn, self._tell, self.deadline = spawn, tell, deadline
+                 deadline: float = DEADLINE, *, follows: bool = True):
+        self._spawn, self._tell, self.deadline, self._follows = spawn, tell, deadline, follows
         self._processes = [Process(i, spawn(i)) for i in range(count)]
         self._lock = threading.Lock()
         self._weights: tuple[int, Weights | None] = (0, None)
@@ -102,8 +103,9 @@ class Judges:
         self._asked("begin", [()] * len(self._processes))
 
     def follow(self, version: int, weights: Weights) -> None:
-        """From the next question on, the policy is asked as this version."""
-        self._weights = (version, weights)
+        """From the next question on, the policy is asked as this version, where it is asked at all."""
+        if self._follows:
+            self._weights = (version, weights)
 
     def replies(self, role: str, asked: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
         """See TrainEngine."""
