@@ -86,9 +86,8 @@ class Judges:
     """Asks `count` processes that hold the same models; whoever calls waits for its turn and for its answers.
 
     `spawn` starts the process of a place, `tell` hears of one that died and was replaced; the policy is among the
-    models where they `follow` it. Answers depend on questions
-    alone, so a death costs nothing but time. RunError RL605 names a process that died too often, RL604 one that does
-    not answer; what a process raises itself is raised here.
+    models where they `follow` it. Answers depend on questions alone, so a death costs nothing but time. RunError RL605
+    names a process that died too often, RL604 one that does not answer; what a process raises itself is raised here.
     """
 
     def __init__(self, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
