@@ -19,9 +19,10 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check rldsl tests benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests
 
-# The cluster backend with its real engines (Ray, vLLM, Megatron-core) on the CPU; needs Python 3.11.
+# The cluster backend with its real engines (Ray, vLLM, Megatron-core) on the CPU; needs Python 3.11. Two files at a
+# time: a run's processes wait for one another most of the time that it takes to start.
 test-cluster: $(CLUSTER)/.installed
-	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q tests/cluster
+	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q -n 2 --dist loadfile tests/cluster
 
 # Kills processes of all roles of runs on a cluster under four schedules, 50 times; an hour. Result: docs/measurements.md.
 cluster-kills: $(CLUSTER)/.installed

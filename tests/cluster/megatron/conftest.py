@@ -15,7 +15,7 @@ from rldsl.backends.local.formats.toy import toy_architecture
 from .processes import Processes
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def processes():
     torch.set_num_threads(1)
     found = Processes()

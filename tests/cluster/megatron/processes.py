@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -37,6 +38,7 @@ def _serve(connection: Connection) -> None:
         except Exception as error:  # whatever a job does wrong is the test's to see
             error.add_note("".join(traceback.format_exc().splitlines(True)[-7:]))
             answer = (None, error)
+        gc.collect()  # models are cycles, and keep the threads of groups that were left, 45 for each layout
         try:
             connection.send_bytes(pickle.dumps(answer))
         except (pickle.PicklingError, TypeError, AttributeError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster():
     """Ray, with room for a few engines."""
     from rldsl.backends.cluster.ray_session import ray_session

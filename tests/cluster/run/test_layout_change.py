@@ -33,8 +33,9 @@ def test_a_killed_run_goes_on_in_another_layout(tmp_path):
     assert layouts == [(2, 1), (1, 2)]
     again = load_file(newest / "policy.safetensors")
     assert all(torch.equal(before[name], again[name]) for name in before)
-    assert len(list(newest.glob("policy.rank-*.pt"))) == 2 and not (run / "relaid").exists()
+    assert len(list(newest.glob("policy.rank-*.pt"))) == 2
     assert resumed.wait() == 0, resumed.said()
+    assert not (run / "relaid").exists()
     runs.require_exactly_once(run, STEPS)
     kappa = [e.data["metrics"]["kappa/mean"] for e in kept_events(read_journal(run)) if e.kind == "step"]
     assert max(abs(k - 1) for k in kappa) < 1e-3
