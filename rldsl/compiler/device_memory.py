@@ -75,19 +75,21 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
 
 def sleeping(recipe: Recipe) -> float | None:
     """Bytes that the engines of one node leave in its memory while the trainer has the devices they share."""
-    found, engines = model_facts(recipe, shape), sleepers(recipe)
-    return None if found is None or engines is None else HALF * found.parameters * engines
+    found, shared = model_facts(recipe, shape), shared_devices(recipe)
+    if found is None or shared is None:
+        return None
+    return HALF * found.parameters * shared / recipe.settings.cluster.rollout_tensor
 
 
-def sleepers(recipe: Recipe) -> float | None:
-    """Engines of the node that has most of them, at least; None where engines and trainer share no devices.
+def shared_devices(recipe: Recipe) -> int | None:
+    """GPUs that engines and trainer share, of the node that has most of them, at least; None where they share none.
 
-    Those roles that have devices of their own leave fewer to the engines.
+    Those of roles that have devices of their own hold no engine.
     """
-    cluster, rest = recipe.settings.cluster, pooled(recipe)
+    rest = pooled(recipe)
     if rest is None or rest < 1 or not recipe.placement.choice.shared():
         return None
-    return -(-rest // cluster.nodes) / cluster.rollout_tensor
+    return -(-rest // recipe.settings.cluster.nodes)
 
 
 def _asked(recipe: Recipe) -> Iterator[tuple[str, int]]:

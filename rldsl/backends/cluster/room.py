@@ -15,8 +15,8 @@ MEMINFO, LIMIT, USED, STAT = (Path(p) for p in (
 """Where Linux says what its memory is, and what of it a container may use and does."""
 RANK = 250 * 10**6
 LEAST = {ROLLOUT: 600 * 10**6, LENT: 600 * 10**6, JUDGE: 150 * 10**6, REWARD: 50 * 10**6}
-"""Bytes that a process has to itself, of a rank and of others, with models of almost no size: rounded down from what
-the private pages of real ones were (310, 674 and 62 MB of a rank, an engine, a scorer)."""
+"""Bytes that a process has to itself, of a rank and of others, with models of almost no size: rounded down from the
+private pages of real ones (279 to 310 MB of a rank, 655 of an engine, 192 of a judge, 62 of a scorer)."""
 
 
 def require_memory(wanted: Sequence[Role]) -> None:

@@ -13,6 +13,7 @@ from rldsl.backends.choose import opener
 from rldsl.backends.cluster import deaths, room
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
+from rldsl.backends.cluster.judging.seat import require_supported
 from rldsl.backends.cluster.megatron.layout import parallel
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.rollout.answers import require_sound
@@ -209,6 +210,11 @@ def test_models_that_are_asked_are_in_processes_of_their_own_and_in_no_ranks(tmp
     for role in ("reference", "teacher"):
         with pytest.raises(RecipeError, match="RL208"):
             recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1"))
+
+
+def test_a_model_that_the_embedded_backend_does_not_compute_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(RecipeError, match="RL406"):
+        require_supported({"policy": SimpleNamespace(folder=tmp_path, config={"model_type": "qwen3_moe"})})
 
 
 def test_a_judge_that_is_the_policy_is_asked_as_the_policy(tmp_path):
