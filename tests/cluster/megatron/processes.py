@@ -68,6 +68,7 @@ class Processes:
         answers = []
         for rank in range(ranks):
             if not self._pipes[rank].poll(SECONDS):
+                self.end()  # what they answer later would be taken for the next job's
                 raise TimeoutError(f"rank {rank} of {ranks} gave no answer to {job.__name__}")
             answers.append(pickle.loads(self._pipes[rank].recv_bytes()))
         errors = [error for _, error in answers if error is not None]
@@ -83,3 +84,4 @@ class Processes:
             process.join(10)
             process.kill()
             process.join()
+        self._pipes, self._processes = [], []

@@ -6,7 +6,7 @@ import os
 import pickle
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rldsl.backends.cluster import guard
@@ -22,6 +22,8 @@ START_DEADLINE = 600.0
 """Seconds that ranks may take to come up and meet."""
 DEADLINE = 3600.0
 """Seconds that one call may take."""
+GRACE = 5.0
+"""Seconds that Ray may take to find that a process is gone."""
 
 
 class RankActor:
@@ -122,26 +124,46 @@ class Ranks:
             try:
                 ray.get(come[0])
             except RayActorError as error:
-                number = refs.index(come[0])
-                self.end()
-                raise RunError(dead(f"{self.name} rank {number}", error, f"the run waited for it ({what}); the other "
-                                    "ranks cannot go on without it and were ended")) from None
+                raise self._died(error, refs.index(come[0]), what) from None
             except RayTaskError as error:
-                own = own or self._raised(error, refs.index(come[0]))
+                own = own or self._raised(error, refs, come[0], what)
         if own is not None:
             raise own
         return ray.get(refs)
 
-    def _raised(self, error: Any, number: int) -> Exception:
-        """What a rank raised. All raise a RunError or RecipeError together; anything else ends them all at once."""
+    def _died(self, error: Any, number: int, what: str) -> RunError:
+        self.end()
+        return RunError(dead(f"{self.name} rank {number}", error, f"the run waited for it ({what}); the other ranks "
+                             "cannot go on without it and were ended"))
+
+    def _raised(self, error: Any, refs: list[Any], ref: Any, what: str) -> Exception:
+        """What a rank raised. All raise a RunError or RecipeError together; anything else ends them all at once, and
+        where another rank has died, that is said: its neighbours see a broken connection before Ray knows of it."""
         from rldsl.diagnostics import RecipeError
 
         if isinstance(error.cause, (RunError, RecipeError)):
             return error.cause
+        for number, found in self._deaths(refs):
+            raise self._died(found, number, what) from None
         self.end()
         raise own_words(error) or RunError(Diagnostic(
-            "RL605", f"{self.name} rank {number} ended", why=str(error).strip().splitlines()[-1],
+            "RL605", f"{self.name} rank {refs.index(ref)} ended", why=str(error).strip().splitlines()[-1],
             fix="`rldsl resume` goes on from the newest checkpoint")) from None
+
+    @staticmethod
+    def _deaths(refs: list[Any]) -> Iterator[tuple[int, Any]]:
+        """The ranks that are dead, or that Ray finds so within GRACE."""
+        import ray
+        from ray.exceptions import RayActorError, RayTaskError
+
+        until = time.monotonic() + GRACE
+        for number, ref in enumerate(refs):
+            try:
+                ray.get(ref, timeout=max(0.0, until - time.monotonic()))
+            except RayActorError as error:
+                yield number, error
+            except (RayTaskError, ray.exceptions.GetTimeoutError):
+                continue
 
 
 def start(groups: Iterable[Ranks]) -> None:
