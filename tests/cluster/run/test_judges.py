@@ -25,7 +25,7 @@ def started(folder, run, sets, **recipe):
 
 
 def test_a_run_that_never_stops_sampling_asks_judges_and_outlives_one(tmp_path):
-    steps, run = 12, tmp_path / "run"
+    steps, run = 10, tmp_path / "run"
     going = started(tmp_path, run, JUDGED, steps=steps, cluster="nodes: 1, judge: 2",
                     system=system("stream(push_every: 2)", 1))
     going.until_step(run, 3)
