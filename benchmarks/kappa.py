@@ -19,7 +19,7 @@ import torch
 
 from rldsl.algebra import expr as a
 from rldsl.backends.cluster.megatron.layout import Parallel
-from rldsl.backends.cluster.placement import ROLLOUT, TRAIN, Reserved, Role, reserve
+from rldsl.backends.cluster.placement import Reserved, reserve
 from rldsl.backends.cluster.ray_session import ray_session
 from rldsl.backends.cluster.rollout.engine_process import spawner as engine_spawner
 from rldsl.backends.cluster.rollout.rollouts import Rollouts
@@ -33,6 +33,7 @@ from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.training.optimizer import OptimizerSpec
 from rldsl.compiler.objective import Objective
+from rldsl.compiler.roles import ROLLOUT, TRAIN, Role
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 

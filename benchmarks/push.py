@@ -19,7 +19,7 @@ import ray
 import torch
 
 from rldsl.backends.cluster.model_folder import source
-from rldsl.backends.cluster.placement import ROLLOUT, Role, reserve
+from rldsl.backends.cluster.placement import reserve
 from rldsl.backends.cluster.ray_session import ray_session
 from rldsl.backends.cluster.rollout.engine_process import spawner
 from rldsl.backends.cluster.rollout.rollouts import Rollouts
@@ -27,6 +27,7 @@ from rldsl.backends.cluster.rollout.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.load import load_policy
+from rldsl.compiler.roles import ROLLOUT, Role
 
 
 def main() -> None:
@@ -43,7 +44,8 @@ def main() -> None:
     with ray_session(None, args.engines):
         reserved = reserve((Role(ROLLOUT, args.engines),))
         made = EngineSpec(str(found.folder), found.tokenizer, found.vocabulary, "float32", found.context, 0)
-        rollouts = Rollouts(made, args.engines, spawner(made, reserved), print, lambda _, n, s: pushed.append((n, s)))
+        rollouts = Rollouts(made, args.engines, spawner(made, reserved), print,
+                            lambda _, weights, seconds: pushed.append((weights.manifest.bytes, seconds)))
         stored = []
         for version in range(args.repeat + 1):
             changed = {name: t + 1e-3 * version * torch.randn_like(t) for name, t in tensors.items()}

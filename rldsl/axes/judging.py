@@ -1,4 +1,4 @@
-"""Scores that a model gives, asked in the trainer's process: reward models, judges of one response, judges of two."""
+"""Scores that a model gives, asked in texts: reward models, judges of one response, judges of two."""
 
 from __future__ import annotations
 

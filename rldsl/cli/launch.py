@@ -28,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     """Compiles the recipe and writes the file; says how to hand it in."""
     from rldsl.backends.submit.jobs import TARGETS, job
     from rldsl.compiler.compile import compile_recipe
+    from rldsl.compiler.explain_text import columns
+    from rldsl.compiler.role_table import HEAD, role_table
 
     recipe = resolved(args.file, args)
     _, warnings = compile_recipe(recipe, profile=args.profile, sets=args.sets)
@@ -42,7 +44,10 @@ def run(args: argparse.Namespace) -> int:
         raise RecipeError([at("RL407", f"Cannot write {file}: {error.strerror}.", None,
                               fix="Choose another place with --out.")]) from error
     submit = target.submit.format(file=file)
-    return emit(args, f"made {file}\nnext: {submit}", {"job": {"file": str(file), "submit": submit}}, warnings)
+    rows = role_table(recipe)
+    table = "\n".join(columns([HEAD, *(row.cells for row in rows)]))
+    return emit(args, f"{table}\nmade {file}\nnext: {submit}",
+                {"job": {"file": str(file), "submit": submit}, "roles": [vars(row) for row in rows]}, warnings)
 
 
 def _options(given: list[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from rldsl.axes.traits import VALUES
 from .facts import facts_of, giving, model_facts, sampler
 from .memory import FLOAT32, held
 from .recipe import Recipe
-from .roles import CRITIC, INITIAL, apart, frozen, pooled
+from .roles import CRITIC, INITIAL, JUDGE, TRAIN, apart, asked, frozen, judging, pooled, processes
 from .shapes import Shape, shape
 
 HALF = 2
@@ -48,10 +48,12 @@ def device_size(gpu: str | None) -> int | None:
 
 def phases(recipe: Recipe) -> Iterator[Phase]:
     """Training, what roles with devices of their own hold, the hand-over of weights where sampling and training share
-    their devices, and sampling; none where the model or the devices are not known."""
-    found, rest = model_facts(recipe, shape), pooled(recipe)
-    train = rest if rest is None else recipe.placement.choice.pools().get("train", rest)
-    if found is None or train is None or train < 1 or recipe.settings.cluster.where == "local":
+    their devices, and sampling; none where the model is not known. Without GPUs a device is a process."""
+    found = model_facts(recipe, shape)
+    train = recipe.placement.choice.pools().get(TRAIN, pooled(recipe))
+    if train is None:
+        train = next(role.count for role in processes(recipe) if role.name == TRAIN)
+    if found is None or train < 1 or recipe.settings.cluster.where == "local":
         return
     engine, sets = recipe.settings.cluster.rollout_tensor, recipe.placement.choice.serves()
     weights, own = sets * HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
@@ -62,6 +64,8 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     for role, what, sizes in beside:
         if role in own:
             yield Phase(f"the {role}", role, {what: max(sizes) / own[role]})
+    if known := list(_asked(recipe)):
+        yield Phase("the judge", JUDGE, {f"the {role}'s weights": size for role, size in known})
     if recipe.placement.choice.shared() or recipe.placement.choice.lends():
         mine = HALF * found.parameters / train
         yield Phase("handing over the weights", "rollout" if weights >= mine else "train",
@@ -75,10 +79,29 @@ def _sets(number: int) -> str:
 
 def sleeping(recipe: Recipe) -> float | None:
     """Bytes that the engines of one node leave in its memory while the trainer has the devices they share."""
-    found, cluster = model_facts(recipe, shape), recipe.settings.cluster
-    if found is None or cluster.gpus_per_node is None or not recipe.placement.choice.shared():
+    found, shared = model_facts(recipe, shape), shared_devices(recipe)
+    if found is None or shared is None:
         return None
-    return HALF * found.parameters * cluster.gpus_per_node / cluster.rollout_tensor
+    return HALF * found.parameters * shared / recipe.settings.cluster.rollout_tensor
+
+
+def shared_devices(recipe: Recipe) -> int | None:
+    """GPUs that engines and trainer share, of the node that has most of them, at least; None where they share none.
+
+    Those of roles that have devices of their own hold no engine.
+    """
+    rest = pooled(recipe)
+    if rest is None or rest < 1 or not recipe.placement.choice.shared():
+        return None
+    return -(-rest // recipe.settings.cluster.nodes)
+
+
+def _asked(recipe: Recipe) -> Iterator[tuple[str, int]]:
+    """(what it is asked as, bytes) of each model whose size is known in a process that is asked: whole, in float32."""
+    for role, model in asked(recipe).items() if judging(recipe) else ():
+        found = model and facts_of(recipe, model, shape)
+        if found:
+            yield role, FLOAT32 * found.parameters
 
 
 def _beside(recipe: Recipe, s: Shape) -> Iterator[tuple[str, str, list[int]]]:

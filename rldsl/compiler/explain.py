@@ -20,7 +20,8 @@ from .objective import Objective
 from .passes import Note, run_passes
 from .policies import POLICIES, Quantity, pair, quantities
 from .recipe import Recipe
-from .roles import apart
+from .role_table import RoleRow, role_table
+from .roles import apart, judging
 
 RATIOS = {RESPONSE: Var("ratio", RESPONSE, "s_i", "sᵢ", gradient=True), TURN: Var("ratio", TURN, "s_k", "sₖ",
                                                                                   gradient=True)}
@@ -29,6 +30,9 @@ COUNT = Var("N", UPDATE, "N", "N")
 TARGET = Var("value_target", "token", r"\hat V_t", "V̂ₜ")
 MODEL_ROLES = {"weights": "policy", "reference_weights": "reference", "critic_weights": "critic",
                "teacher_weights": "teacher", "reward_weights": "reward model", "judge_weights": "judge"}
+
+ASKED = ("reward model", "judge")
+"""Of these, the models that are asked in texts."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`objective` is J in one formula; `parts` define its symbols, outermost first; facts are (what, value)."""
+    """`objective` is J in one formula; `parts` define its symbols, outermost first; `roles` are those of a cluster,
+    none for one process; facts are (what, value)."""
 
     name: str
     file: str
@@ -59,6 +64,7 @@ class Explanation:
     notes: tuple[Note, ...]
     batch: tuple[arithmetic.Fact, ...]
     ramps: tuple[arithmetic.Fact, ...]
+    roles: tuple[RoleRow, ...]
     memory: tuple[memory.Fact, ...]
 
 
@@ -72,7 +78,8 @@ def explain(recipe: Recipe) -> Explanation:
         recipe.name, recipe.file, recipe.doc, _whole(formula), tuple(parts), tuple(_keeps(formula)),
         tuple(_pairs(formula)), tuple(quantities(recipe, formula, before, after)), tuple(_models(recipe, after)),
         before, after, {id: n.source for n in notes for id in n.removed}, notes, tuple(arithmetic.batch(recipe)),
-        tuple(arithmetic.ramps(recipe)), tuple(memory.estimate(recipe, after, resolved(recipe.settings)["dtype"])))
+        tuple(arithmetic.ramps(recipe)), role_table(recipe),
+        tuple(memory.estimate(recipe, after, resolved(recipe.settings)["dtype"])))
 
 
 def _whole(o: Objective) -> Expr:
@@ -161,6 +168,8 @@ def _models(recipe: Recipe, graph: Graph) -> Iterator[tuple[str, str]]:
 
 def _processes(recipe: Recipe, role: str) -> str:
     """What a role has to itself, where it does not share the trainer's ranks."""
+    if role in ASKED and (count := judging(recipe)):
+        return f"; in {'a process of its own' if count == 1 else f'each of {count} processes'}"
     own = next((a for a in apart(recipe) if a.role == role), None)
     if own is None:
         return ""

@@ -11,6 +11,7 @@ from rldsl.algebra.render_mathml import mathml
 from .draw import svg
 from .explain import Explanation
 from .explain_text import LEGEND
+from .role_table import HEAD
 
 CSS = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c2430; max-width: 960px; margin: 2rem auto; padding: 0 1rem }
@@ -45,10 +46,17 @@ def sections(e: Explanation) -> list[str]:
             *_objective(e), "<h2>Policies and who reads them</h2>",
             _table([(q.name, q.role, q.versions, q.computed, ", ".join(q.readers)) for q in e.quantities],
                    ("log-prob", "whose it is", "version", "from", "read by")),
-            _table(e.pairs), "<h2>Models</h2>", _table(e.models), "<h2>What one batch does</h2>",
+            _table(e.pairs), "<h2>Models</h2>", _table(e.models), *_roles(e), "<h2>What one batch does</h2>",
             svg(e.before, e.gone), "<h2>Saved work</h2>", _table((n.source, n.sentence) for n in e.notes),
             "<h2>Batch arithmetic</h2>", _table([*e.batch, *e.ramps]), "<h2>Memory, a first estimate</h2>",
             _table(e.memory)]
+
+
+def _roles(e: Explanation) -> Iterator[str]:
+    """The table of a cluster's roles; nothing where there is no cluster."""
+    if e.roles:
+        yield "<h2>Roles of the cluster</h2>"
+        yield _table((row.cells for row in e.roles), HEAD)
 
 
 def _objective(e: Explanation) -> Iterator[str]:

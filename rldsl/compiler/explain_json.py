@@ -20,6 +20,7 @@ def to_json(e: Explanation) -> dict[str, Any]:
         "parts": [_part(p) for p in e.parts], "keeps": [_part(p) for p in e.keeps], "pairs": dict(e.pairs),
         "quantities": [{**vars(q), "readers": list(q.readers)} for q in e.quantities], "models": dict(e.models),
         "graph": graph.to_json(e.after), "mermaid": mermaid(e.after), "removed": dict(e.gone),
+        "roles": [vars(row) for row in e.roles],
         "passes": [{"pass": n.source, "says": n.sentence, "removed": list(n.removed)} for n in e.notes],
         "batch": dict(e.batch), "ramps": dict(e.ramps), "memory": dict(e.memory)}
 

@@ -195,11 +195,19 @@ def _names(expressions: Iterable[Expr]) -> frozenset[str]:
 
 def taught(recipe: Recipe) -> list[Node]:
     """The choices that a teacher is needed for: they read what it says of tokens, or let it begin responses."""
-    begun = [n for n in recipe.sampling if sampled(recipe) and isinstance(n.choice, Beginning)
-             and n.choice.begin().policy == "teacher"]
-    read = [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
+    return scored_by_teacher(recipe) + [n for n in begun(recipe) if n.choice.begin().policy == "teacher"]
+
+
+def scored_by_teacher(recipe: Recipe) -> list[Node]:
+    """The choices that read what a teacher says of tokens."""
+    return [n for n in recipe.nodes() if any(name == LOGP_TEACHER.name or is_divergence(name)
                                              for name in reads(recipe, n))]
-    return read + begun
+
+
+def begun(recipe: Recipe) -> list[Node]:
+    """The stages that let another model begin responses which are sampled."""
+    return [n for n in recipe.sampling if sampled(recipe) and isinstance(n.choice, Beginning)
+            and n.choice.begin().policy != "current"]
 
 
 def accounted(recipe: Recipe) -> bool:

@@ -205,7 +205,7 @@ class Health:
 
 
 MACHINES = ("nodes", "gpus_per_node", "gpu", "host_memory", "tensor", "pipeline", "context", "expert", "rollout_tensor",
-            "reference", "critic", "teacher", "reward")
+            "reference", "critic", "teacher", "judge", "reward")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,8 @@ class Cluster:
     """Where it runs: `local`, or so many nodes. `micro_tokens` bounds the tokens of one forward and backward.
 
     `reference`, `critic` and `teacher` are roles: so many ranks of their own, laid out as the trainer's; without a
-    number the role's model is in the trainer's ranks. Each teacher has that many.
+    number the role's model is in the trainer's ranks. Each teacher has that many. `judge` is a role without ranks: each
+    of its processes holds every model that is asked in texts, or begins responses.
     """
 
     where: Annotated[Literal["local"] | None, Bare(MACHINES)] = "local"
@@ -229,6 +230,7 @@ class Cluster:
     reference: Count | None = None
     critic: Count | None = None
     teacher: Count | None = None
+    judge: Count | None = None  # none: one, where a model is asked
     reward: Count | None = None  # processes that score, of one CPU each; none: beside the driver
     micro_tokens: Tokens | None = None  # none: as the backend judges best
 

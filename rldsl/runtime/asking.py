@@ -1,4 +1,4 @@
-"""What a model in the trainer's process says of responses: questions are written, asked in one batch, and read."""
+"""What a model says of responses: questions are written, asked in one batch, and read."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .executor import phases
 from .protocols import StreamingRollout
 from .run import Run
 
-DATA = ("sample", "score", "filter")
+DATA = ("sample", "judge", "score", "filter")
 
 
 def refuse(run: Run, stream: StreamingRollout) -> None:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.variables import KL_EXACT, PRETRAIN
 from rldsl.axes.alignment import Alignment
-from rldsl.axes.judging import ModelSource
-from rldsl.axes.structure import Beginning
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.roles import REFERENCE, TEACHER, apart
@@ -34,9 +32,7 @@ def lacks(recipe: Recipe) -> Iterator[Lack]:
     yield from _choices(recipe)
     yield from _compared_apart(recipe)
     yield from _layout(recipe)
-    asking, optim = [n.name for n in recipe.nodes() if isinstance(n.choice, ModelSource)], recipe.settings.optim
-    if asking:
-        yield Lack(f"`{asking[0]}` asks a model in the trainer's process", LOCAL)
+    optim = recipe.settings.optim
     if any(PRETRAIN.name in reads(recipe, n) for n in recipe.nodes()):
         yield Lack(f"it reads {PRETRAIN.name}", LOCAL)
     if optim.layers is not None or optim.lora_rank is not None:
@@ -60,10 +56,6 @@ def _choices(recipe: Recipe) -> Iterator[Lack]:
     for node in recipe.nodes():
         if node.choice.engine:
             yield Lack(f"`{node.name}` needs {node.choice.engine}", f"leave {node.name} out")
-    for node in recipe.sampling:
-        if isinstance(node.choice, Beginning) and node.choice.begin().policy != "current":
-            yield Lack(f"`{node.name}` lets a {node.choice.begin().policy} begin responses, and its engines hold the "
-                       "policy only", f"leave {node.name} out, or {LOCAL}")
 
 
 def _layout(recipe: Recipe) -> Iterator[Lack]:

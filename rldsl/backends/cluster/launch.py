@@ -12,6 +12,11 @@ from typing import Any
 
 import torch
 
+from rldsl.backends.cluster.judging.begun import Begun
+from rldsl.backends.cluster.judging.judges import Judges
+from rldsl.backends.cluster.judging.judges import spawner as judge_spawner
+from rldsl.backends.cluster.judging.seat import SeatSpec
+from rldsl.backends.cluster.judging.seats import seat
 from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.rollout.engine_process import spawner
 from rldsl.backends.cluster.rollout.rollouts import Rollouts
@@ -38,6 +43,7 @@ from rldsl.backends.local.warm_start import warm_start
 from rldsl.compiler.canonical import from_canonical
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import JUDGE, LENT, POLICY, REWARD, ROLLOUT, TRAIN, Role, processes
 from rldsl.runtime import checkpoint as checkpoints
 from rldsl.runtime.control import terms
 from rldsl.runtime.errors import RunError
@@ -51,10 +57,11 @@ from rldsl.runtime.usage import Usage
 from .capability import refuse
 from .memory import held
 from .model_folder import Source, Start, require_cpu_heads, source
-from .placement import LENT, REWARD, ROLLOUT, TRAIN, Reserved, Role, reserve, roles
+from .placement import Reserved, reserve
 from .ray_session import ray_session
 from .reward import RewardSite
 from .reward import spawner as reward_spawner
+from .room import require_memory
 from .stage_folder import MODEL
 from .weights import Weights, pack
 
@@ -74,15 +81,14 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     refuse(recipe)
     pin_machine(folder, plan)
     observe("doing", {"node": "load the model", "batch": 0})
-    settings, wanted = recipe.settings.model, roles(recipe)
-    found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
-                   _warm(recipe, root, settings.warm_start))
-    if not any(role.gpus for role in wanted):
-        require_cpu_heads(settings.policy, found)
+    wanted = _wanted(recipe, address)
+    found = _policy(plan, recipe, root, folder, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
-    others = frozen(plan, recipe, root, folder, found, run.data, _warm(recipe, root, settings.teacher_warm_start))
+    warm = _warm(recipe, root, recipe.settings.model.teacher_warm_start)
+    others = frozen(plan, recipe, root, folder, found, run.data, warm)
     specs = rank_specs(plan, recipe, found, others, wanted)
+    asked = seat(plan, recipe, root, folder, found, warm, observe)
     with ExitStack() as opened:
         opened.enter_context(alone(folder))
         run.journal = opened.enter_context(Journal(folder))
@@ -92,10 +98,11 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         kept = _brought_over(run, kept, specs, before, wanted)
         reserved = reserve(wanted)
         run.score = opened.enter_context(scoring_pool(plan, recipe, root, folder, **_scorers(wanted, reserved))).score
-        _start_engines(run, _engine_spec(plan, recipe, found, wanted), reserved, opened, partial(
-            start_trainer, specs, tell=run.warn, teachers=others.teachers))
+        judges = _judges(run, asked, reserved, opened)
+        rollouts = _start_engines(run, _engine_spec(plan, recipe, found, wanted), reserved, opened, partial(
+            start_trainer, specs, tell=run.warn, teachers=others.teachers, judges=judges), judges)
         if kept is None:
-            _first(run, plan, recipe, root)
+            _first(run, rollouts, plan, recipe, root)
         if resume:
             restore(run, run.trainer, kept)
             _settle(run, kept, before)
@@ -104,10 +111,28 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
         yield run
 
 
-def _first(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:
+def _wanted(recipe: Recipe, address: str | None) -> tuple[Role, ...]:
+    """The processes of a run. RunError RL606 where they are to be on this machine and cannot be."""
+    wanted = processes(recipe)
+    if address is None:
+        require_memory(wanted)
+    return wanted
+
+
+def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, wanted: tuple[Role, ...]) -> Source:
+    """The folder of the policy as the run begins with it. RecipeError RL406 for heads that no engine computes."""
+    settings = recipe.settings.model
+    found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
+                   _warm(recipe, root, settings.warm_start))
+    if not any(role.gpus for role in wanted):
+        require_cpu_heads(settings.policy, found)
+    return found
+
+
+def _first(run: Run, rollouts: Rollouts, plan: Plan, recipe: Recipe, root: Path) -> None:
     """Gives the engines the weights that a run begins with, and first those before a warm start, to be scored."""
     if recipe.settings.model.warm_start:
-        _without_warm_start(run, plan, recipe, root)
+        _without_warm_start(run, rollouts, plan, recipe, root)
     run.fingerprint = run.trainer.deliver(0)
 
 
@@ -176,11 +201,22 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
                usage=Usage(device_use))
 
 
+def _judges(run: Run, asked: SeatSpec | None, reserved: Reserved, opened: ExitStack) -> Judges | None:
+    """Starts the processes that are asked, where there are any; they come up while others do."""
+    if asked is None:
+        return None
+    judges = Judges(reserved.count[JUDGE], judge_spawner(asked, reserved), run.warn, follows=POLICY in asked.sources)
+    opened.callback(judges.close)
+    return judges
+
+
 def _start_engines(run: Run, spec: EngineSpec, reserved: Reserved, opened: ExitStack,
-                   start: Callable[..., ClusterTrainer]) -> None:
-    """Starts everything that samples and everything that trains; both come up at the same time."""
-    def pushed(version: int, size: int, seconds: float) -> None:
-        run.record("push", version=version, bytes=size, seconds=seconds)
+                   start: Callable[..., ClusterTrainer], judges: Judges | None) -> Rollouts:
+    """Starts everything that samples and everything that trains; both come up at the same time, as `judges` do."""
+    def pushed(version: int, weights: Weights, seconds: float) -> None:
+        run.record("push", version=version, bytes=weights.manifest.bytes, seconds=seconds)
+        if judges is not None:
+            judges.follow(version, weights)
 
     run.observe("doing", {"node": "start the engines", "batch": 0})
     lent = reserved.count.get(LENT, 0)
@@ -188,20 +224,24 @@ def _start_engines(run: Run, spec: EngineSpec, reserved: Reserved, opened: ExitS
     opened.callback(rollouts.close)
     trainer = start(reserved, rollouts.load)
     opened.callback(trainer.end)
-    run.rollout, run.trainer, run.recover = rollouts, trainer, recovery(run, rollouts, trainer)
+    if judges is not None:
+        judges.begin()
+    run.rollout = rollouts if judges is None else Begun(rollouts, judges)
+    run.trainer, run.recover = trainer, recovery(run, rollouts, trainer)
     run.usage.devices = lambda: {**device_use(), **held({ROLLOUT: rollouts.actors(), **trainer.actors()})}
     if run.schedule.overlaps() or run.schedule.cuts():
         run.stream, run.lend = rollouts, rollouts.lend
+    return rollouts
 
 
-def _without_warm_start(run: Run, plan: Plan, recipe: Recipe, root: Path) -> None:
+def _without_warm_start(run: Run, rollouts: Rollouts, plan: Plan, recipe: Recipe, root: Path) -> None:
     """Records the held-out score of the weights that the warm start began with."""
     import ray
 
     dtype = plan.resolved["dtype"]
     policy, _ = load_policy(recipe.settings.model.policy, dtype, plan.seed, device="cpu", root=root)
     manifest, flat = pack(exported(policy), dtype)
-    run.rollout.load(0, Weights(manifest, ray.put(flat)))
+    rollouts.load(0, Weights(manifest, ray.put(flat)))
     untrained(run)
 
 

@@ -1,4 +1,4 @@
-"""Which processes a recipe asks for, and whether the cluster can ever hold them."""
+"""Whether the cluster can ever hold the processes that a recipe asks for, and where each of them goes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.roles import apart, pooled
+from rldsl.compiler.roles import Role
 from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
 
-ROLLOUT, LENT, TRAIN, REWARD = "rollout", "lent", "train", "reward"
 SECONDS = 10.0
 """How long bundles that fit the cluster may take to be reserved; others that hold them keep them longer."""
 
@@ -21,47 +19,9 @@ GRAIN = 10_000
 """Parts of one CPU or GPU that Ray tells apart."""
 
 
-@dataclass(frozen=True)
-class Role:
-    """`count` processes of one role, of `gpus` GPUs each, or of one CPU each where that is 0."""
-
-    name: str
-    count: int
-    gpus: float = 0.0
-
-    @property
-    def bundle(self) -> dict[str, float]:
-        """What Ray reserves for one of its processes."""
-        return {"CPU": 1.0, **({"GPU": self.gpus} if self.gpus else {})}
-
-
 def part(amount: float, sharers: int) -> float:
     """What each of several processes may take of an amount, rounded down to what Ray counts in."""
     return math.floor(amount / sharers * GRAIN) / GRAIN
-
-
-def roles(recipe: Recipe) -> tuple[Role, ...]:
-    """The processes of a recipe. Where one pool takes turns, each role counts the whole pool and half of each GPU;
-    engines on devices that the trainer lends have half of each too.
-
-    Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
-    of `rollout_tensor` devices, a rank one of one device, a scorer one of a CPU. Ranks and scorers of their own come
-    beside the pools.
-    """
-    cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
-    gpu = cluster.gpus_per_node is not None
-    own = cluster.tensor * cluster.pipeline * cluster.context
-    pool = pooled(recipe)
-    sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
-    training = pools.get(TRAIN, pool or own)
-    each, whole = cluster.rollout_tensor, float(gpu)
-    device = 0.5 * whole if recipe.placement.choice.shared() else whole
-    trains = 0.5 * whole if recipe.placement.choice.lends() else device
-    lent = [Role(LENT, max(1, training // each), each * trains)] if recipe.placement.choice.lends() else []
-    alone = [Role(name, role.ranks, whole) for role in apart(recipe) for name in role.names]
-    scoring = [Role(REWARD, cluster.reward)] if cluster.reward else []
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), *lent, Role(TRAIN, training, trains), *alone,
-            *scoring)
 
 
 @dataclass(frozen=True)

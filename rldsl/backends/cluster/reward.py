@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rldsl.compiler.roles import REWARD
 from rldsl.runtime.scoring_pipes import KILL_DEADLINE, PipeLink, news, start
 from rldsl.runtime.scoring_process import ScoringProcess, Setup
 
 from .deaths import reason
-from .placement import REWARD, Reserved
+from .placement import Reserved
 
 WAIT = 0.25
 """Seconds that an exchange waits in the actor for an answer: so long may another call wait for its turn."""

@@ -175,7 +175,7 @@ def _roles(plan: Plan, recipe: Recipe, root: Path, folder: Path, model: Model, d
            observe: Observe) -> Roles:
     return Roles(_named_reference(plan, recipe, root, folder, model.policy),
                  load_teachers(plan, recipe, root, folder, model, data, observe),
-                 load_judges(plan, recipe, root, model, observe))
+                 load_judges(plan, recipe, root, observe))
 
 
 def _named_reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Policy) -> Policy | None:

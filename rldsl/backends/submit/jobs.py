@@ -12,8 +12,8 @@ from pathlib import Path
 
 import jinja2
 
-from rldsl.backends.cluster.placement import roles
 from rldsl.compiler.recipe import Recipe
+from rldsl.compiler.roles import processes
 from rldsl.diagnostics import RecipeError, at
 from rldsl.diagnostics.suggest import did_you_mean
 
@@ -72,7 +72,7 @@ def job(recipe: Recipe, file: str, target: str, given: Mapping[str, str], *, pro
 
 def cpus(recipe: Recipe) -> int:
     """CPUs that each node needs at least: Ray reserves one for every process of every role."""
-    return math.ceil(sum(role.count * role.bundle["CPU"] for role in roles(recipe)) / recipe.settings.cluster.nodes)
+    return math.ceil(sum(role.count * role.bundle["CPU"] for role in processes(recipe)) / recipe.settings.cluster.nodes)
 
 
 def _check(target: str, known: Target, given: Mapping[str, str]) -> None:

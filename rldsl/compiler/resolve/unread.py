@@ -73,13 +73,17 @@ def _of_roles(recipe: Recipe) -> Iterator[Reader]:
     for settings in ("critic.", "cluster.critic"):
         yield Reader(settings, lambda: any(VALUES in n.choice.gives for n in recipe.nodes()), ("advantage",),
                      "an advantage that learns a value function")
-    for path in ("model.reference", "cluster.reference"):
-        yield Reader(path, lambda: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or _asked(recipe, "initial"),
-                     ("gate", "feedback", "advantage"), "a KL to the reference policy")
-    for path in ("model.teachers", "model.teacher_warm_start", "cluster.teacher"):
+    for path, also in (("model.reference", True), ("cluster.reference", False)):
+        yield Reader(path, lambda also=also: _reads(recipe, LOGP_REF, KL_EXACT, MISMATCHED) or (
+            also and _asked(recipe, "initial")), ("gate", "feedback", "advantage"), "a KL to the reference policy")
+    for path in ("model.teachers", "model.teacher_warm_start"):
         yield Reader(path, lambda: _teacher(recipe) and bool(s.model.teachers),
                      ("gate", "feedback", "advantage", "sampling"),
                      "a term that reads a teacher in `teachers`, or responses that it begins")
+    yield Reader("cluster.teacher", lambda: _scored_by_teacher(recipe) and bool(s.model.teachers),
+                 ("gate", "feedback", "advantage"), "a term that reads a teacher in `teachers`")
+    yield Reader("cluster.judge", lambda: any(isinstance(n.choice, (ModelSource, Beginning)) for n in recipe.nodes()),
+                 ("feedback", "sampling"), "a source in the feedback that asks a model, or responses that one begins")
     yield Reader("model.teaching", lambda: _teacher(recipe) and len(s.model.teachers) > 1, ("model.teachers",),
                  "several models in `teachers`")
 
@@ -121,8 +125,11 @@ def _asked(recipe: Recipe, role: str) -> bool:
 
 def _teacher(recipe: Recipe) -> bool:
     begun = (n.choice.begin() for n in recipe.sampling if isinstance(n.choice, Beginning))
-    return (_reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
-            or any(b.policy == "teacher" for b in begun))
+    return _scored_by_teacher(recipe) or any(b.policy == "teacher" for b in begun)
+
+
+def _scored_by_teacher(recipe: Recipe) -> bool:
+    return _reads(recipe, LOGP_TEACHER) or any(map(is_divergence, _read(recipe)))
 
 
 def _read(recipe: Recipe) -> set[str]:

@@ -13,7 +13,7 @@ from rldsl.diagnostics import Diagnostic, Span
 from ..clash import Place, clash
 from ..facts import devices, plural, said
 from ..recipe import Recipe
-from ..roles import apart, pooled
+from ..roles import apart, beside, pooled
 
 CODE = "RL401"
 TRAINED = (("tensor", "pipeline", "context"), ("pipeline", "expert"))
@@ -32,13 +32,12 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     total, pools, rest = devices(recipe), recipe.placement.choice.pools(), pooled(recipe)
     if recipe.settings.cluster.where == "local":
         return
-    own = {role.role: role for role in apart(recipe)}
-    asked = {**pools, **{name: role.devices for name, role in own.items()}}
+    asked = {**pools, **beside(recipe)}
     if total is not None and sum(asked.values()) + (0 if pools else 1) > total:
         yield _too_many(recipe, asked, total)
         return
     have = {"rollout": pools.get("rollout", rest), "train": pools.get("train", rest)}
-    have |= {name: role.ranks for name, role in own.items()}
+    have |= {role.role: role.ranks for role in apart(recipe)}
     for role, devices_of in have.items():
         for settings in _layouts(recipe, role):
             need = _product(recipe, settings)

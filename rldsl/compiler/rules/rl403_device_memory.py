@@ -13,8 +13,10 @@ from rldsl.diagnostics import Diagnostic, Span
 
 from ..clash import clash
 from ..device_memory import Phase, device_size, phases
+from ..facts import devices
 from ..memory import amount
 from ..recipe import Recipe
+from ..roles import JUDGE
 
 CODE = "RL403"
 POOL = ("gpus_per_node", "nodes")
@@ -27,7 +29,7 @@ FULL = 0.95
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """One finding with the table of all phases, where one of them is too large, or nearly."""
     size, found = device_size(recipe.settings.cluster.gpu), list(phases(recipe))
-    if size is None or not any(p.total > FULL * size for p in found):
+    if size is None or devices(recipe) is None or not any(p.total > FULL * size for p in found):
         return
     largest = max(found, key=lambda p: p.total)
     share = "" if largest.total > size else f", {largest.total / size:.0%} of what it has"
@@ -57,6 +59,8 @@ def _row(phase: Phase, size: int) -> str:
 
 
 def _fix(phase: Phase, numbers: tuple[str, ...], several: bool) -> str:
+    if phase.role == JUDGE:
+        return "Use smaller models, or fewer: each process of the judge role holds all that are asked."
     less = {ROLLOUT: "a shorter max_tokens", TRAIN: "an optimizer with fewer states"}.get(phase.role)
     others = ", ".join(filter(None, ("fewer versions" if several else "", less)))
     return f"Write a larger {' or '.join(numbers)}, {f'{others}, ' if others else ''}or a smaller model."

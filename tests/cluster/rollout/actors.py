@@ -10,7 +10,6 @@ import numpy as np
 
 from rldsl.backends.cluster.rollout.actor import RolloutActor
 
-
 PACE = 0.03
 
 

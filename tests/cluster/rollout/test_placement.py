@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from rldsl.backends.cluster.placement import Role, reserve
+from rldsl.backends.cluster.placement import reserve
+from rldsl.compiler.roles import Role
 from rldsl.runtime.errors import RunError
 
 

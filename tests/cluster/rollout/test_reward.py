@@ -12,7 +12,8 @@ import ray
 
 from rldsl.axes.base import Scorer
 from rldsl.backends.cluster import reward
-from rldsl.backends.cluster.placement import REWARD, Role, reserve
+from rldsl.backends.cluster.placement import reserve
+from rldsl.compiler.roles import REWARD, Role
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.scoring import ScoreItem, ScoringPool
 from tests.unit.runtime.test_scoring import SCORERS, items

@@ -10,11 +10,12 @@ import pytest
 import ray
 import torch
 
-from rldsl.backends.cluster.placement import Role, reserve
+from rldsl.backends.cluster.placement import reserve
 from rldsl.backends.cluster.rollout import engine_process
 from rldsl.backends.cluster.rollout.rollouts import Rollouts
 from rldsl.backends.cluster.rollout.streams import EngineSpec
 from rldsl.backends.cluster.weights import Weights, pack
+from rldsl.compiler.roles import Role
 from rldsl.runtime.errors import RunError
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions
 from tests.cluster import models

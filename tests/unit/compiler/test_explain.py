@@ -67,6 +67,31 @@ def test_a_model_says_which_ranks_it_has_to_itself():
     assert apart["policy"] == together["policy"]
 
 
+def test_a_cluster_has_a_table_of_its_roles():
+    recipe = with_settings(replace(rich(), placement=node("system", "disaggregated", 4, 3)),
+                           cluster=Cluster(None, nodes=1, gpus_per_node=10, reference=2, reward=2, judge=1),
+                           model=Model(policy="Qwen/Qwen2.5-7B", judge="Qwen/Qwen2.5-0.5B"))
+    rubric = node("feedback", "judge", ("{response}?",))
+    found = explain(replace(recipe, feedback=Sum((VERIFY, rubric))))
+    assert [(r.role, r.processes, r.takes) for r in found.roles] == [
+        ("rollout", 4, "1 CPU + 1 GPU"), ("train", 3, "1 CPU + 1 GPU"), ("reference", 2, "1 CPU + 1 GPU"),
+        ("judge", 1, "1 CPU + 1 GPU"), ("reward", 2, "1 CPU")]
+    holds = {r.role: (r.holds, r.memory) for r in found.roles}
+    assert holds["judge"] == ("the judge Qwen/Qwen2.5-0.5B", "1.98 GB")
+    assert holds["reward"] == ("the functions that score", None)
+    assert holds["reference"] == ("a rank of the policy before its first update", "7.62 GB")
+    assert "\nRoles of the cluster\n  role " in text(found) and "<h2>Roles of the cluster</h2>" in html(found)
+    assert to_json(found)["roles"][3]["holds"] == holds["judge"][0]
+    assert dict(found.models)["judge"].endswith("; in a process of its own")
+
+
+def test_what_is_not_apart_is_in_the_trainer_s_ranks_and_one_process_has_no_table():
+    alone = explain(rich())
+    assert not alone.roles and "Roles of the cluster" not in text(alone) + html(alone)
+    train = next(r for r in explain(with_settings(rich(), cluster=Cluster(None, nodes=1))).roles if r.role == "train")
+    assert train.holds == "a rank of the policy, the reference"
+
+
 def test_removed_forwards_name_their_pass():
     e = explain(grpo(regularisers=(node("gate", "kl", 0.0),)))
     assert e.gone == {"logprob.ref": "unread", "logprob.old": "old_is_current"}

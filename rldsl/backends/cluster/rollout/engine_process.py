@@ -10,8 +10,9 @@ from typing import Any
 
 from rldsl.backends.cluster.deaths import dead, own_words, stalled
 from rldsl.backends.cluster.guard import engine_environment
-from rldsl.backends.cluster.placement import LENT, ROLLOUT, Reserved, part
+from rldsl.backends.cluster.placement import Reserved, part
 from rldsl.backends.cluster.weights import Weights
+from rldsl.compiler.roles import LENT, ROLLOUT
 from rldsl.runtime.errors import RunError
 
 from .actor import RolloutActor

@@ -31,13 +31,13 @@ class Rollouts:
     """Implements `rldsl.runtime.protocols` ServingRollout over processes; used by one thread.
 
     `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
-    that counts: its number, its bytes, and the seconds up to the last engine's proof. Nothing samples before the first
+    that counts: its number, the weights, and the seconds up to the last engine's proof. Nothing samples before the first
     `load`. There are `count` places for engines, the last `lent` of them on the trainer's devices; a place has one
     engine for each of `spec.sets`, and the engines of a set are numbered with that distance.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
-                 pushed: Callable[[int, int, float], None], deadline: float = DEADLINE, *, lent: int = 0):
+                 pushed: Callable[[int, Weights, float], None], deadline: float = DEADLINE, *, lent: int = 0):
         self.spec, self.deadline = spec, deadline
         self._spawn, self._tell, self._pushed = spawn, tell, pushed
         self._ids = itertools.count()
@@ -153,7 +153,7 @@ class Rollouts:
         for engine, error in gone:
             self._lost(engine, error)
         self._share([[s] for s in target.give_up()], target)
-        self._pushed(version, weights.manifest.bytes, time.monotonic() - sent.begun)
+        self._pushed(version, weights, time.monotonic() - sent.begun)
         return weights.manifest.fingerprint
 
     def actors(self) -> list[Any]:

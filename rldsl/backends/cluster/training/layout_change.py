@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 
 from rldsl.backends.cluster.megatron.layout import Parallel
-from rldsl.backends.cluster.placement import TRAIN, Role, reserve
+from rldsl.backends.cluster.placement import reserve
+from rldsl.compiler.roles import TRAIN, Role
 from rldsl.runtime.checkpoint import Checkpoint
 
 from .rank import RankSpec

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rldsl.backends.cluster.judging.judges import Judges
 from rldsl.backends.cluster.megatron.layout import parallel
 from rldsl.backends.cluster.model_folder import Source, Start, source
-from rldsl.backends.cluster.placement import TRAIN, Reserved, Role
+from rldsl.backends.cluster.placement import Reserved
 from rldsl.backends.cluster.stage_folder import critic_left
 from rldsl.backends.cluster.weights import Weights
 from rldsl.backends.local.launch import optimizer_spec
@@ -20,7 +21,7 @@ from rldsl.backends.local.training.teachers import Teachers
 from rldsl.compiler.graph import REFERENCE_WEIGHTS, TEACHER_WEIGHTS
 from rldsl.compiler.plan import Plan
 from rldsl.compiler.recipe import Recipe
-from rldsl.compiler.roles import CRITIC, INITIAL, REFERENCE, TEACHER, numbered
+from rldsl.compiler.roles import CRITIC, INITIAL, REFERENCE, TEACHER, TRAIN, Role, numbered
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.prompts import Prompts
 from rldsl.runtime.stages_data import sampling_options
@@ -32,6 +33,8 @@ from .trainer import ClusterTrainer
 
 TRAINER = "trainer"
 """What messages call the ranks of the trained policy."""
+ASKING = ("sample", "judge")
+"""The kinds of nodes that no rank computes."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +55,20 @@ def frozen(plan: Plan, recipe: Recipe, root: Path, folder: Path, found: Source, 
     teacher. Teachers of one name are one model.
     """
     settings, folders, teachers = recipe.settings.model, {}, None
-    if plan.graph.readers(REFERENCE_WEIGHTS):
-        reference = found if settings.reference == INITIAL else _other(
-            plan, settings.reference, root, folder / REFERENCE, found, "RL407", "reference", None)
-        folders[REFERENCE] = reference.folder
-    if plan.graph.readers(TEACHER_WEIGHTS):
+    if _computed(plan, REFERENCE_WEIGHTS):
+        folders[REFERENCE] = reference(plan, recipe, root, folder, found).folder
+    if _computed(plan, TEACHER_WEIGHTS):
         models = tuple(dict.fromkeys(settings.teachers))
         named = dict(zip(models, numbered(TEACHER, len(models)), strict=True))
         teachers = Teachers(tuple(named[spec] for spec in settings.teachers), teaching(settings, data))
-        folders |= {name: _other(plan, spec, root, folder / name, found, "RL321", "teacher", warm).folder
-                    for spec, name in named.items()}
+        folders |= {name: teacher(plan, spec, root, folder / name, found, warm).folder for spec, name in named.items()}
     start = recipe.settings.critic.start
     return Frozen(folders, teachers, start and critic_left(start, folder, root))
+
+
+def _computed(plan: Plan, weights: str) -> bool:
+    """Whether ranks compute with these weights; what is asked in texts, or begins responses, is elsewhere."""
+    return any(node.kind not in ASKING for node in plan.graph.readers(weights))
 
 
 def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
@@ -90,16 +95,17 @@ def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
 
 
 def start_trainer(specs: Mapping[str, RankSpec], reserved: Reserved, load: Callable[[int, Weights], str],
-                  tell: Callable[[Diagnostic], None], teachers: Teachers[str] | None) -> ClusterTrainer:
+                  tell: Callable[[Diagnostic], None], teachers: Teachers[str] | None,
+                  judges: Judges | None) -> ClusterTrainer:
     """Starts the ranks of every role in their reserved places. `load` has the engines that sample take over a version,
-    `tell` hears of ranks that died and were started again."""
+    `tell` hears of ranks that died and were started again; `judges` are asked for scores."""
     groups = {role: Ranks(TRAINER if role == TRAIN else role, spec.parallel.ranks,
                           spawner(spec, partial(reserved.strategy, role), reserved.gpus(role)))
               for role, spec in specs.items()}
     start(groups.values())
     apart = {role: FrozenRanks(ranks, tell) if specs[role].frozen else ranks
              for role, ranks in groups.items() if role != TRAIN}
-    return ClusterTrainer(groups[TRAIN], load, specs[TRAIN].dtype, apart=apart, teachers=teachers)
+    return ClusterTrainer(groups[TRAIN], load, specs[TRAIN].dtype, apart=apart, teachers=teachers, judges=judges)
 
 
 def _optimizer(recipe: Recipe) -> OptimizerSpec | None:
@@ -114,6 +120,18 @@ def _critic(plan: Plan, recipe: Recipe, found: Source, start: Path | None) -> Cr
     optimizer = settings.critic.optimizer or settings.optim.optimizer
     return CriticSpec(found.folder, optimizer_spec(optimizer, settings.optim.clip_grad),
                       settings.critic.updates_per_actor, start)
+
+
+def reference(plan: Plan, recipe: Recipe, root: Path, folder: Path, policy: Source) -> Source:
+    """The reference of a run in `folder` whose policy begins as `policy`. Raises as `frozen`."""
+    spec = recipe.settings.model.reference
+    return policy if spec == INITIAL else _other(plan, spec, root, folder / REFERENCE, policy, "RL407", "reference",
+                                                 None)
+
+
+def teacher(plan: Plan, spec: str, root: Path, own: Path, policy: Source, warm: Start | None) -> Source:
+    """A teacher, in the folder `own` where it has none itself. Raises as `frozen`."""
+    return _other(plan, spec, root, own, policy, "RL321", "teacher", warm)
 
 
 def _other(plan: Plan, spec: str, root: Path, own: Path, policy: Source, code: str, role: str,

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from rldsl.algebra.variables import LOGP
-from rldsl.backends.cluster.placement import TRAIN
+from rldsl.backends.cluster.judging.judges import Judges
 from rldsl.backends.cluster.weights import Weights, pack
 from rldsl.backends.local.training.teachers import Teachers, weighted
 from rldsl.backends.torch_math import TorchMath
-from rldsl.compiler.roles import CRITIC, REFERENCE
+from rldsl.compiler.roles import CRITIC, JUDGE, REFERENCE, TRAIN
 from rldsl.runtime.protocols import Cutting, UpdateJob
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
@@ -56,15 +56,16 @@ class ClusterTrainer:
     """Implements `rldsl.runtime.protocols` TrainEngine over the ranks of all roles.
 
     `group` trains the policy and holds every model that `apart`, {name of a model: its own ranks}, does not name.
-    `teachers` are names of models. `load` has the engines that sample take over a version and says what they then hold;
-    weights travel in `dtype`.
+    `teachers` are names of models, `judges` the processes that are asked in texts. `load` has the engines that sample
+    take over a version and says what they then hold; weights travel in `dtype`.
     """
 
     def __init__(self, group: Ranks, load: Callable[[int, Weights], str], dtype: str, *,
-                 apart: Mapping[str, Group] | None = None, teachers: Teachers | None = None):
+                 apart: Mapping[str, Group] | None = None, teachers: Teachers | None = None,
+                 judges: Judges | None = None):
         self.group, self.version, self.dtype, self._apart = group, 0, dtype, dict(apart or {})
         self.math = TorchMath()
-        self._load, self._teachers = load, teachers
+        self._load, self._teachers, self._judges = load, teachers, judges
 
     def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str],
                  cutting: Cutting) -> dict[str, Tensor]:
@@ -87,6 +88,14 @@ class ClusterTrainer:
         """See TrainEngine."""
         return self._over(CRITIC, rows, ("values",), lambda ranks, shared: ranks.begin(
             "values", shared, cutting))()["values"]
+
+    def replies(self, role: str, asked: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """See TrainEngine."""
+        return self._judges.replies(role, asked, cutting)
+
+    def valued(self, responses: Sequence[tuple[str, str]], cutting: Cutting) -> list[float | None]:
+        """See TrainEngine."""
+        return self._judges.valued(responses, cutting)
 
     def update(self, job: UpdateJob) -> Tally:
         """See TrainEngine. Policy and critic step at the same time where each has its ranks."""
@@ -131,8 +140,9 @@ class ClusterTrainer:
         return [self.group, *(ranks for name, ranks in self._apart.items() if name == CRITIC)]
 
     def actors(self) -> dict[str, list[Any]]:
-        """{role: the processes of its ranks}."""
-        return {TRAIN: self.group.actors, **{name: ranks.actors for name, ranks in self._apart.items()}}
+        """{role: its processes} of all that hold models."""
+        asked = {} if self._judges is None else {JUDGE: self._judges.actors()}
+        return {TRAIN: self.group.actors, **{name: ranks.actors for name, ranks in self._apart.items()}, **asked}
 
     def alive(self) -> bool:
         """Whether all ranks that train are there."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
+from torch import nn
 
 from rldsl.axes.judging import ModelSource, filled
 from rldsl.backends.local.data import Model, warm_problems
@@ -31,24 +34,40 @@ class Judges:
     judge: Model | None = None
 
 
-def load_judges(plan: Plan, recipe: Recipe, root: Path, model: Model, observe: Observe) -> Judges:
-    """The models that some source of the feedback asks."""
+def load_judges(plan: Plan, recipe: Recipe, root: Path, observe: Observe, trained: Path | None = None) -> Judges:
+    """The models that some source of the feedback asks. What their training before the run comes to is kept in the
+    folder `trained`, or taken from it where it is there."""
     settings, reward, judge = recipe.settings.model, None, None
     if plan.graph.readers(REWARD_WEIGHTS):
         observe("doing", {"node": "load the reward model", "batch": 0})
         reward = _classifier(settings.reward, plan, root)
         if settings.judge_warm_start:
             observe("doing", {"node": "training of the reward model", "batch": 0})
-            train_classifier(reward, _pairs(recipe, root), settings.judge_warm_start)
+            _once(reward.trunk, trained and trained / "reward.pt", lambda: train_classifier(
+                reward, _pairs(recipe, root), settings.judge_warm_start))
         reward.trunk.requires_grad_(False)
     if plan.graph.readers(JUDGE_WEIGHTS) and settings.judge != "policy":
         observe("doing", {"node": "load the judge", "batch": 0})
         judge = Model(*load_policy(settings.judge, plan.resolved["dtype"], plan.seed, root=root))
         if settings.judge_warm_start:
             observe("doing", {"node": "supervised training of the judge", "batch": 0})
-            warm_start(judge.policy, _verdicts(recipe, root, judge), settings.judge_warm_start)
+            _once(judge.policy, trained and trained / "judge.pt", lambda: warm_start(
+                judge.policy, _verdicts(recipe, root, judge), settings.judge_warm_start))
         judge.policy.requires_grad_(False)
     return Judges(reward, judge)
+
+
+def _once(model: nn.Module, file: Path | None, train: Callable[[], float]) -> None:
+    """Trains a model, or reads what that came to where it has been done."""
+    if file is not None and file.exists():
+        model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
+        return
+    train()
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(".half")
+        torch.save(model.state_dict(), half)
+        half.replace(file)
 
 
 def _classifier(spec: str, plan: Plan, root: Path) -> Classifier:

@@ -10,17 +10,20 @@ from types import SimpleNamespace
 import pytest
 
 from rldsl.backends.choose import opener
-from rldsl.backends.cluster import deaths
+from rldsl.backends.cluster import deaths, room
 from rldsl.backends.cluster.capability import lacks, refuse
 from rldsl.backends.cluster.deaths import dead, last_words, own_words, reason
+from rldsl.backends.cluster.judging.seat import require_supported
 from rldsl.backends.cluster.megatron.layout import parallel
-from rldsl.backends.cluster.placement import Role, part, roles
+from rldsl.backends.cluster.placement import part
 from rldsl.backends.cluster.ray_session import _start
 from rldsl.backends.cluster.rollout.answers import require_sound
 from rldsl.backends.cluster.rollout.settings import require_same, stated
 from rldsl.backends.cluster.rollout.streams import Stream
+from rldsl.backends.cluster.training.roles import frozen
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.resolve import resolve
+from rldsl.compiler.roles import Role, asked, processes
 from rldsl.compiler.settings import Cluster
 from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.errors import RunError
@@ -116,7 +119,7 @@ def test_greedy_turns_truncation_off():
     ("nodes: 1, tensor: 2", "sync on colocated", (("rollout", 1, 0), ("train", 2, 0))),
 ])
 def test_roles_of_a_recipe(tmp_path, cluster, system, wanted):
-    assert roles(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
+    assert processes(recipe(tmp_path, cluster, system)) == tuple(Role(*w) for w in wanted)
 
 
 ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify(exact) + 0.1 * teacher",
@@ -132,7 +135,7 @@ ROLES = {"gate": "clip(0.2) + kl(0.01)", "advantage": "gae", "feedback": "verify
 ])
 def test_roles_with_ranks_of_their_own(tmp_path, cluster, system, wanted):
     made = recipe(tmp_path, cluster, system, sets=[f"{k}={v}" for k, v in ROLES.items()])
-    assert roles(made) == tuple(Role(*w) for w in wanted)
+    assert processes(made) == tuple(Role(*w) for w in wanted)
     assert not [*lacks(made)]
 
 
@@ -198,10 +201,63 @@ def test_engines_that_share_a_place_fit_into_it(sharers):
     assert 0 < each and round(each * sharers, 4) <= 1.0 < each * sharers + 0.01
 
 
+JUDGED = ("feedback=verify(exact) + 0.1 * reward_model + 0.1 * self_judge(rubric: [\"{response}?\"], weights: initial)",
+          'model.reward="toy:llama-1x16"')
+BEGUN = ("sampling=group(4, max_tokens: 6) | prefix(tokens: 2)", 'model.teachers=["toy:llama-1x128"]')
+
+
+@pytest.mark.parametrize("sets, held", [(JUDGED, {"reward", "initial"}), (BEGUN, {"teacher"}),
+                                        ((*JUDGED, *BEGUN), {"reward", "initial", "teacher"})])
+def test_models_that_are_asked_are_in_processes_of_their_own_and_in_no_ranks(tmp_path, sets, held):
+    one, three = (recipe(tmp_path, cluster, sets=sets) for cluster in ("nodes: 1", "nodes: 1, judge: 3"))
+    assert processes(one)[2:] == (Role("judge", 1),) and processes(three)[2:] == (Role("judge", 3),)
+    assert asked(three).keys() == held and not [*lacks(three)]
+    plan, _ = compile_recipe(three)
+    assert not frozen(plan, three, tmp_path, tmp_path, None, None, None).folders, "and the trainer loads none of them"
+    for role in ("reference", "teacher"):
+        with pytest.raises(RecipeError, match="RL208"):
+            recipe(tmp_path, "nodes: 1", sets=(*sets, f"cluster.{role}=1"))
+
+
+def test_a_model_that_the_embedded_backend_does_not_compute_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(RecipeError, match="RL406"):
+        require_supported({"policy": SimpleNamespace(folder=tmp_path, config={"model_type": "qwen3_moe"})})
+
+
+def test_a_judge_that_is_the_policy_is_asked_as_the_policy(tmp_path):
+    judged = ("feedback=verify(exact) + 0.1 * judge(rubric: [\"{response}?\"])", "model.judge=policy")
+    assert asked(recipe(tmp_path, "nodes: 1", sets=judged)) == {"policy": "toy:llama-2x128"}
+
+
+def test_more_processes_than_the_machine_has_memory_for_are_refused(monkeypatch):
+    """C-009: what is wanted against what is there, before anything is started."""
+    monkeypatch.setattr(room, "available", lambda: 20 * 10**9)
+    room.require_memory((Role("rollout", 10), Role("train", 8), Role("reward", 2)))
+    with pytest.raises(RunError, match="RL606") as caught:
+        room.require_memory((Role("rollout", 500), Role("train", 1), Role("judge", 2)))
+    assert caught.value.diagnostic.message == (
+        "the placement 500 × 600 MB (rollout) + 1 × 250 MB (train) + 2 × 150 MB (judge) = 301 GB at least is more than "
+        "this machine has: 20 GB of memory are free")
+    monkeypatch.setattr(room, "available", lambda: None)
+    room.require_memory((Role("rollout", 500),))
+
+
+@pytest.mark.parametrize("limit, free", [(None, 3 * 1024), ("max", 3 * 1024), ("2000", 1600), ("9000", 3 * 1024)])
+def test_free_memory_is_the_machine_s_or_what_its_container_may_use(tmp_path, monkeypatch, limit, free):
+    files = {"MEMINFO": "MemTotal: 9 kB\nMemAvailable: 3 kB\n", "USED": "500", "STAT": "anon 1\ninactive_file 100\n"}
+    for name, text in {**files, **({} if limit is None else {"LIMIT": limit})}.items():
+        (tmp_path / name).write_text(text)
+    for name in ("MEMINFO", "LIMIT", "USED", "STAT"):
+        monkeypatch.setattr(room, name, tmp_path / name)
+    assert room.available() == free
+    (tmp_path / "MEMINFO").unlink()
+    assert room.available() is None
+
+
 def test_scorers_have_processes_of_their_own_where_the_recipe_says_so(tmp_path):
-    asked = roles(recipe(tmp_path, "nodes: 1, reward: 3"))
+    asked = processes(recipe(tmp_path, "nodes: 1, reward: 3"))
     assert asked[-1] == Role("reward", 3) and asked[-1].bundle == {"CPU": 1.0}
-    assert not any(role.name == "reward" for role in roles(recipe(tmp_path, "nodes: 1")))
+    assert not any(role.name == "reward" for role in processes(recipe(tmp_path, "nodes: 1")))
 
 
 @pytest.mark.parametrize("expert, tensor, ranks, least", [(2, 1, 3, 2), (4, 2, 6, 4), (1, 2, 3, 2)])

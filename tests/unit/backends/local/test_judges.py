@@ -13,7 +13,9 @@ from rldsl.backends.local.judging.judges import Classifier, replies, train_class
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.training.forward import Critic
 from rldsl.diagnostics import RecipeError
+from rldsl.runtime import event_loop
 from rldsl.runtime.executor import execute, make_batch, phases
+from rldsl.runtime.journal import read_journal
 from rldsl.runtime.protocols import Cutting
 from tests.learning.training import opened
 
@@ -114,6 +116,16 @@ def test_it_scores_in_training(feedback, roles, tmp_path):
             assert all(0 <= s <= 1 for s in scores)
         execute(run)
     assert run.progress.batch == 2
+
+
+def test_responses_that_come_one_by_one_are_judged_group_by_group(tmp_path):
+    text = RECIPE.replace("sync on", "partial(0.5) on").replace("on_policy", "max_lag(8)")
+    with opened(tmp_path, text.replace("FEEDBACK", f"pairwise(against: all, question: {PAIR})").replace(
+            "ROLES", JUDGE)) as run:
+        event_loop.execute(run, run.stream)
+        assert run.progress.batch == 2
+    steps = [e.data["metrics"] for e in read_journal(tmp_path) if e.kind == "step"]
+    assert all(m["responses/unscored"] == 0 and m["reward/mean"] == pytest.approx(0.5) for m in steps), "a win rate"
 
 
 def test_what_judges_itself_moves_with_the_policy_or_does_not(tmp_path):
