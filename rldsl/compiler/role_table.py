@@ -21,6 +21,7 @@ from .roles import (
     ROLLOUT,
     TEACHER,
     TRAIN,
+    Role,
     apart,
     asked,
     frozen,
@@ -58,12 +59,13 @@ def role_table(recipe: Recipe) -> tuple[RoleRow, ...]:
     for phase in phases(recipe):
         least[phase.role] = max(least.get(phase.role, 0.0), phase.total)
     holds = dict(_holds(recipe))
-    return tuple(RoleRow(role.name, role.count, _takes(role.bundle), holds[role.name], _memory(least, role.name))
+    return tuple(RoleRow(role.name, role.processes, _takes(role), holds[role.name], _memory(least, role.name))
                  for role in processes(recipe))
 
 
-def _takes(bundle: dict[str, float]) -> str:
-    return " + ".join(f"{number:g} {kind}" for kind, number in bundle.items())
+def _takes(role: Role) -> str:
+    whole = " + ".join(f"{number:g} {kind}" for kind, number in role.bundle.items())
+    return whole if role.sharers == 1 else f"1/{role.sharers} of {whole}"
 
 
 def _memory(least: dict[str, float], name: str) -> str | None:

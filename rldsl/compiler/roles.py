@@ -43,15 +43,22 @@ class Apart:
 
 @dataclass(frozen=True)
 class Role:
-    """`count` processes of one role, of `gpus` GPUs each, or of one CPU each where that is 0."""
+    """`count` places of one role, of `gpus` GPUs each, or of one CPU each where that is 0; each is shared by `sharers`
+    processes."""
 
     name: str
     count: int
     gpus: float = 0.0
+    sharers: int = 1
+
+    @property
+    def processes(self) -> int:
+        """How many there are."""
+        return self.count * self.sharers
 
     @property
     def bundle(self) -> dict[str, float]:
-        """What Ray reserves for one of its processes."""
+        """What Ray reserves for one of its places."""
         return {"CPU": 1.0, **({"GPU": self.gpus} if self.gpus else {})}
 
 
@@ -117,8 +124,8 @@ def processes(recipe: Recipe) -> tuple[Role, ...]:
     engines on devices that the trainer lends have half of each too.
 
     Without `gpus_per_node` there are no GPUs, and the numbers of a placement count processes. An engine is one process
-    of `rollout_tensor` devices, a rank and a judge one of one device, a scorer one of a CPU. Ranks, judges and scorers
-    of their own come beside the pools.
+    of `rollout_tensor` devices, for each set of weights that is served; a rank and a judge are one of one device, a
+    scorer one of a CPU. Ranks, judges and scorers of their own come beside the pools.
     """
     cluster, pools = recipe.settings.cluster, recipe.placement.choice.pools()
     gpu = cluster.gpus_per_node is not None
@@ -126,14 +133,14 @@ def processes(recipe: Recipe) -> tuple[Role, ...]:
     pool = pooled(recipe)
     sampling = pools.get(ROLLOUT, pool or cluster.rollout_tensor)
     training = pools.get(TRAIN, pool or own)
-    each, whole = cluster.rollout_tensor, float(gpu)
+    each, whole, sets = cluster.rollout_tensor, float(gpu), recipe.placement.choice.serves()
     device = 0.5 * whole if recipe.placement.choice.shared() else whole
     trains = 0.5 * whole if recipe.placement.choice.lends() else device
-    lent = [Role(LENT, max(1, training // each), each * trains)] if recipe.placement.choice.lends() else []
+    lent = [Role(LENT, max(1, training // each), each * trains, sets)] if recipe.placement.choice.lends() else []
     alone = [Role(name, role.ranks, whole) for role in apart(recipe) for name in role.names]
     asking = [Role(JUDGE, judging(recipe), whole)] if judging(recipe) else []
     scoring = [Role(REWARD, cluster.reward)] if cluster.reward and functions(recipe) else []
-    return (Role(ROLLOUT, max(1, sampling // each), each * device), *lent, Role(TRAIN, training, trains), *alone,
+    return (Role(ROLLOUT, max(1, sampling // each), each * device, sets), *lent, Role(TRAIN, training, trains), *alone,
             *asking, *scoring)
 
 

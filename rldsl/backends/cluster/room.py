@@ -24,10 +24,10 @@ def require_memory(wanted: Sequence[Role]) -> None:
 
     What is counted is the least that they take; where nothing says what is free, nothing is refused.
     """
-    need, free = sum(role.count * LEAST.get(role.name, RANK) for role in wanted), available()
+    need, free = sum(role.processes * LEAST.get(role.name, RANK) for role in wanted), available()
     if free is None or need <= free:
         return
-    listed = " + ".join(f"{role.count} × {amount(LEAST.get(role.name, RANK))} ({role.name})" for role in wanted)
+    listed = " + ".join(f"{role.processes} × {amount(LEAST.get(role.name, RANK))} ({role.name})" for role in wanted)
     raise RunError(Diagnostic(
         "RL606", f"the placement {listed} = {amount(need)} at least is more than this machine has: {amount(free)} of "
         "memory are free", why="the system would end one process after another while they load their models",

@@ -31,9 +31,9 @@ class Rollouts:
     """Implements `rldsl.runtime.protocols` ServingRollout over processes; used by one thread.
 
     `spawn` starts the process of an engine; `tell` hears of one that died and was replaced, `pushed` of each version
-    that counts: its number, the weights, and the seconds up to the last engine's proof. Nothing samples before the first
-    `load`. There are `count` places for engines, the last `lent` of them on the trainer's devices; a place has one
-    engine for each of `spec.sets`, and the engines of a set are numbered with that distance.
+    that counts: its number, the weights, and the seconds up to the last engine's proof. Nothing samples before the
+    first `load`. There are `count` places for engines, the last `lent` of them on the trainer's devices; a place has
+    one engine for each of `spec.sets`, and the engines of a set are numbered with that distance.
     """
 
     def __init__(self, spec: EngineSpec, count: int, spawn: Callable[[int], Any], tell: Callable[[Diagnostic], None],
