@@ -46,10 +46,10 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
 
 
 def _numbers(recipe: Recipe, role: str) -> dict[str, Span | None]:
-    """What says how many devices share a role's model, and where it is written."""
+    """What says how many devices share a role's model, and where it is written; nobody shares what is asked."""
     if role != ROLLOUT and (parameter := recipe.placement.choice.sized_by.get(role)):
         return {parameter: recipe.placement.where(parameter)}
-    names = {ROLLOUT: ("rollout_tensor",), TRAIN: POOL}.get(role, (role,))
+    names = {ROLLOUT: ("rollout_tensor",), TRAIN: POOL, JUDGE: ()}.get(role, (role,))
     return {name: recipe.written(f"cluster.{name}") for name in names}
 
 
