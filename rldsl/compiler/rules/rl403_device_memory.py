@@ -39,7 +39,7 @@ def check(recipe: Recipe) -> Iterator[Diagnostic]:
     yield clash(
         CODE, recipe, f"{largest.name[0].upper()}{largest.name[1:]} takes at least {amount(largest.total)} on each "
         f"device{share or f', and it has {amount(size)}'}.",
-        *((place, "over these devices") for place in numbers.values() if place),
+        *sets, *((place, "over these devices") for place in numbers.values() if place),
         (recipe.where("cluster.gpu"), f"{amount(size)} each"), (recipe.where("model.policy"), "the model"),
         why="; ".join(_row(p, size) for p in found) + ".",
         fix=_fix(largest, tuple(numbers), bool(sets)), severity="warning" if share else "error")
