@@ -85,11 +85,21 @@ def test_kubernetes(project):
 
 def test_ray(project, capsys):
     assert launch("--to", "ray", "--with", "address=http://head:8265", "--format", "json") == 0
-    job = json.loads(capsys.readouterr().out)["job"]
+    told = json.loads(capsys.readouterr().out)
+    job, roles = told["job"], {r["role"]: (r["processes"], r["takes"], r["memory"]) for r in told["roles"]}
+    assert roles == {"rollout": (32, "1 CPU + 0.5 GPU", "15.7 GB"), "train": (32, "1 CPU + 0.5 GPU", "3.81 GB")}
     text = (project / "big.ray.sh").read_text()
     assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0
     assert job["submit"] == f"bash {project / 'big.ray.sh'}" and "--address http://head:8265 --working-dir ." in text
     assert runs(text.split(" -- ")[1])[-1] == "auto"
+
+
+def test_it_says_which_roles_the_job_has(project, capsys):
+    assert launch("--to", "slurm", "--set", "feedback=verify(exact) + reward_model + zero_if(format(\".*!\"))",
+                  "--set", "cluster.judge=2", "--set", 'model.reward="Qwen/Qwen2.5-0.5B"') == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][:2] == ["role", "processes"] and ["judge", "2", "1", "CPU"] == lines[3][:4]
+    assert lines[1][:2] == ["rollout", "30"] and lines[3][-1] == "Qwen/Qwen2.5-0.5B"
 
 
 @pytest.mark.parametrize("words, says", [
