@@ -36,14 +36,28 @@ def add(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Decides what is meant by the look of it, and explains that."""
     if re.fullmatch(r"RL\d{3}", args.what):
+        _require_read(args, "path", "profile", "sets", "html")
         return _code(args)
     axis, dot, name = args.what.partition(".")
     if dot and axis in discover.FAMILIES and not Path(args.what).exists():
+        _require_read(args, "path", "profile", "sets", "html")
         return _choice(args, axis, name)
     target = runnable(args.what, args)
     if isinstance(target, Pipeline):
         return _pipeline(args, target)
-    return _value(args, target) if args.path else _recipe(args, target)
+    if not args.path:
+        return _recipe(args, target)
+    _require_read(args, "html")
+    return _value(args, target)
+
+
+def _require_read(args: argparse.Namespace, *unread: str) -> None:
+    """RecipeError RL208 for what was given, and what is explained does not read."""
+    words = {"path": "a path", "profile": "--profile", "sets": "--set", "html": "--html"}
+    if found := [words[name] for name in unread if getattr(args, name)]:
+        of = f"{args.what} {args.path}" if "path" not in unread else args.what
+        raise RecipeError([at("RL208", f"{' and '.join(found)} beside {of} would have no effect.", None,
+                              fix="Leave it out, or name a recipe's file.")])
 
 
 def _code(args: argparse.Namespace) -> int:

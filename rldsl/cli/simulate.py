@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     for name, recipe, terms in cases:
         placement = recipe.placement.choice
         measured = simulate(recipe.schedule.choice, placement, terms, costs, trace, horizon)
+        if len(measured.batches) < terms.batches and args.hours is None:
+            found.append(_stuck(name, recipe, len(measured.batches), terms.batches))
         outcomes.append(outcome(name, placement, costs, measured))
     if args.html:
         _write(args.html, page(outcomes, facts))
@@ -152,6 +154,13 @@ def _terms(recipe: Any, args: argparse.Namespace) -> Any:
                               fix="Simulate a recipe whose policy answers.")])
     endless = args.hours is not None
     return dataclasses.replace(terms(recipe), batches=10**9 if endless else args.batches or 50)
+
+
+def _stuck(name: str, recipe: Any, made: int, wanted: int) -> Diagnostic:
+    """RL604 for a schedule that waits for what never comes."""
+    return at("RL604", f"`{name}` comes to a stand after {made} of {wanted} batches.", recipe.schedule.span,
+              "waits for ever", why="Nothing is under way any more, and the schedule asks for nothing.",
+              fix="Choose another schedule or placement; a run would stand still in the same place.")
 
 
 def _require_end(recipe: Any, terms: Any, served: float) -> None:

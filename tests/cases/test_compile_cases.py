@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from rldsl.backends.cluster.placement import roles
 from rldsl.compiler import arithmetic
 from rldsl.compiler.check import check
 from rldsl.compiler.compile import compile_recipe
 from rldsl.compiler.device_memory import phases
 from rldsl.compiler.explain import explain
 from rldsl.compiler.resolve import resolve
+from rldsl.compiler.roles import processes
 from rldsl.compiler.shapes import shape
 from rldsl.diagnostics import RecipeError
 from tests.probing import probe_of, row
@@ -102,7 +102,7 @@ def test_c009_tensor_parallel_is_checked_against_the_roles_own_pool(compiled, re
     found = compiled("distribution = tis(2.0)", GPUS % (1, ", rollout_tensor: 2"))["RL401"]
     assert "rollout role has 1 GPU" in found.message and "rollout_tensor 2" in found.message
     two = ("distribution = tis(2.0)", GPUS % (4, ", rollout_tensor: 2"))
-    assert compiled(*two) == {} and next((r.name, r.count) for r in roles(recipe(*two))) == ("rollout", 2)
+    assert compiled(*two) == {} and next((r.name, r.count) for r in processes(recipe(*two))) == ("rollout", 2)
     pool = compiled("distribution = tis(2.0)", "system = sync on disaggregated(rollout: 2, train: 6)",
                     GPUS % (8, ", rollout_tensor: 4"))["RL401"]
     assert "2 GPUs" in pool.message and "its own pool, not the whole cluster" in pool.message

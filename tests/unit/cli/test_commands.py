@@ -105,6 +105,13 @@ def test_explain_shows_the_recipe_its_values_choices_and_pages(project, capsys):
     assert "term = min(rₜ·Aₜ, clip(rₜ, 1 − low, 1 + high)·Aₜ)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("args", [["RL301", "gate.high"], ["gate.clip", "--set", "gate.high=1"],
+                                  ["RL301", "--profile", "toy"], ["a.rl:wider", "gate.high", "--html", "page.html"]])
+def test_explain_reads_all_that_it_is_given(project, capsys, args):
+    assert main(["explain", *args]) == 1 and "RL208" in capsys.readouterr().err
+    assert not (project / "page.html").exists()
+
+
 def test_explain_writes_a_page(project, capsys):
     assert main(["explain", "a.rl:small", "--html", "page.html"]) == 0
     assert (project / "page.html").read_text().startswith("<!doctype html>")

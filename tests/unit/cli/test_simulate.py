@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rldsl.axes.discover import find
 from rldsl.cli.main import main
 from rldsl.runtime.journal import Journal
 from tests.unit.runtime.fakes import plan_of
@@ -108,6 +109,16 @@ def test_what_is_wrong_is_said(capsys, args, code, says):
     status, out, err = told(capsys, QUICK, "--batches", "2", *args) if "--hours" not in args else told(
         capsys, QUICK, *args)
     assert status in (1, 4) and code in err and says in err and "Traceback" not in err + out
+
+
+def test_a_schedule_that_comes_to_a_stand_is_named(capsys, monkeypatch):
+    """`sync` that asks for nothing after its second batch."""
+    sync = find("system", "sync")
+    honest = sync.decide
+    monkeypatch.setattr(sync, "decide", lambda self, state, event: (
+        (state, ()) if state["batch"] == 2 and event.kind == "published" else honest(self, state, event)))
+    status, out, err = told(capsys, QUICK, "--batches", "5")
+    assert status == 3 and "RL604" in err and "after 2 of 5 batches" in err and "sync on colocated" in out
 
 
 def test_an_embedded_run_has_no_single_responses(capsys, tmp_path):

@@ -105,6 +105,7 @@ def test_it_says_which_roles_the_job_has(project, capsys):
 @pytest.mark.parametrize("words, says", [
     (["--to", "slurm", "--with", "partion=gpu"], "partition"),
     (["--to", "slurm", "--with", "time"], "has no value"),
+    (["--to", "slurm", "--with", "time=1", "--with", "time=2"], "more than once"),
     (["--to", "slurm", "--with", "time=1\nrm -r x"], "no plain word"),
     (["--to", "kubernetes", "--with", "image=x"], "'folder'"),
     (["--to", "ray"], "'address'")])
@@ -118,6 +119,15 @@ def test_wrong_options_are_refused_and_nothing_is_written(project, capsys, words
 def test_a_recipe_for_this_machine_has_nothing_to_ask_for(project, capsys):
     assert main.main(["launch", "recipes/my.rl:small", "--to", "slurm"]) == 4
     assert "RL401" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change, code, says", [
+    ("cluster.context=2", "RL406", "context: 2"), ("distribution=bitwise", "RL406", "bitwise")])
+def test_what_a_run_would_refuse_is_refused_before_it_waits_for_machines(project, capsys, change, code, says):
+    assert launch("--to", "slurm", "--set", change) == 4
+    told = capsys.readouterr().err
+    assert code in told and says in told
+    assert not [f for f in project.iterdir() if f.name.startswith("big.")]
 
 
 def test_a_place_that_cannot_be_written(project, capsys):
