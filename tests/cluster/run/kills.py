@@ -3,7 +3,8 @@
     python -m tests.cluster.run.kills [--kills 50] [--minutes N] [--seed 0] [--folder DIR] [--schedules NAME …]
 
 Kills are shared out over the schedules, one run each, and in a run over the roles in a drawn order: an engine that
-samples, a rank that trains, that of the critic, that of the reference, a scorer, the actor of a scorer, the driver.
+samples, a rank that trains, that of the critic, that of the reference, a reward model, a scorer, the actor of a scorer,
+the driver.
 Each falls at a drawn moment after some steps more have been trained. A driver that was killed, or that has ended
 because something died too often, is resumed. With `--minutes` no kill comes after that time, and the runs go on to
 their ends. Exit code 1 if a step or a prompt was lost, a prompt trained twice, a decision of the schedule is another in
@@ -33,11 +34,14 @@ from .learn import differing
 
 DRIVER = "driver"
 ROLES = {"engine": "ray::RolloutActor", "rank": "ray::RankActor", "critic": "ray::CriticRankActor",
-         "reference": "ray::FrozenRankActor", "reward": "ray::RewardActor",
+         "reference": "ray::FrozenRankActor", "judge": "ray::JudgeActor", "reward": "ray::RewardActor",
          "scorer": f"{sys.executable} -P -m rldsl.runtime.scoring_worker"}
-SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)")
+PLACEMENT = "disaggregated(rollout: 2, train: 1)"
+SCHEDULES = ("sync", "partial(0.5)", "stream(push_every: 1)", "windowed(0.5)",
+             "stream(push_every: 1) on disaggregated(rollout: 1, train: 1, versions: 2)")
 CLUSTER = "nodes: 1, reward: 2, critic: 1, reference: 1"
-SETS = ("advantage=gae", "critic=adamw(lr: 1e-3)", "gate=clip(0.2) + kl(0.01)")
+SETS = ("advantage=gae", "critic=adamw(lr: 1e-3)", "gate=clip(0.2) + kl(0.01)",
+        "feedback=verify(exact) + 0.1 * reward_model", 'model.reward="toy:llama-1x16"')
 STEPS = 8
 """Steps of a run for each of its kills; half as many lie between two kills at most, and what a moment takes."""
 MOST_SECONDS = 3.0
@@ -134,7 +138,7 @@ class Session:
 
 
 def system(schedule: str) -> str:
-    return f"{schedule} on disaggregated(rollout: 2, train: 1)"
+    return schedule if " on " in schedule else f"{schedule} on {PLACEMENT}"
 
 
 def ended(run: Path, schedule: str, wanted: int, left: int) -> Ended:
