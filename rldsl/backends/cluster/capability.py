@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rldsl.algebra.divergence import is_divergence
-from rldsl.algebra.variables import KL_EXACT, PRETRAIN
+from rldsl.algebra.variables import KL_EXACT
 from rldsl.axes.alignment import Alignment
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.roles import REFERENCE, TEACHER, apart
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-ALIGNED = {"head_dtype", "replay_routing"}
+ALIGNED = {"head_dtype", "replay_routing", "weights"}
 """What alignment may ask of these engines."""
 LOCAL = "run it in one process, cluster { local }, with a system that takes turns"
 
@@ -32,11 +32,6 @@ def lacks(recipe: Recipe) -> Iterator[Lack]:
     yield from _choices(recipe)
     yield from _compared_apart(recipe)
     yield from _layout(recipe)
-    optim = recipe.settings.optim
-    if any(PRETRAIN.name in reads(recipe, n) for n in recipe.nodes()):
-        yield Lack(f"it reads {PRETRAIN.name}", LOCAL)
-    if optim.layers is not None or optim.lora_rank is not None:
-        yield Lack("it trains a part of the policy", f"leave optim.layers and optim.lora_rank out, or {LOCAL}")
 
 
 def _system(recipe: Recipe) -> Iterator[Lack]:

@@ -25,7 +25,7 @@ from rldsl.backends.cluster.training.layout_change import FOLDER, changed, rewri
 from rldsl.backends.cluster.training.rank import RankSpec
 from rldsl.backends.cluster.training.roles import frozen, rank_specs, start_trainer
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
-from rldsl.backends.local.data import Model, evaluated, examples, prompt_limit, training
+from rldsl.backends.local.data import Model, evaluated, examples, pretraining, prompt_limit, training
 from rldsl.backends.local.device import device_use
 from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.launch import (
@@ -197,6 +197,7 @@ def _unopened(plan: Plan, recipe: Recipe, folder: Path, root: Path, found: Sourc
     data, held_out, settings = training(recipe, root, found), evaluated(recipe, root, found), recipe.settings
     return Run(folder, plan.objective, plan.graph, recipe.schedule.choice, terms(recipe), run_settings(recipe), None,
                None, data, held_out, None, None, Progress(Ledger(len(data), plan.seed)), observe, fresh,
+               pretrain=pretraining(recipe, root, found),
                detectors=watching(settings.health.detectors), tracing=tracing(settings.track, found.tokenizer),
                usage=Usage(device_use))
 

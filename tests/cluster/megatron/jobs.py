@@ -159,3 +159,11 @@ def written(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcels: Seque
     rank.forget()
     rank.save(folder)
     rank.write(folder)
+
+
+def sent_and_written(rank: Rank, folder: Path, rows: Sequence[Trajectory], parcel: Parcel) -> tuple[Any, Any]:
+    """(what is sent to the engines before an update, its tally); the models are written whole after it."""
+    sent = rank.export(whole)
+    tally = rank.update(rows, parcel)
+    rank.write(folder)
+    return sent, tally

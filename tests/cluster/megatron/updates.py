@@ -13,6 +13,8 @@ from rldsl.backends.cluster.megatron.layout import Parallel
 from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpec
 from rldsl.backends.local.decoder.architecture import from_config
 from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.numerics import numerics
+from rldsl.backends.local.decoder.trained_part import Part, restrict
 from rldsl.backends.local.engine import LocalEngine
 from rldsl.backends.local.formats.hf_folder import read_config
 from rldsl.backends.local.formats.hf_weights import adopt
@@ -26,6 +28,9 @@ from rldsl.runtime.protocols import Cutting, UpdateJob, UpdateOptions
 from rldsl.runtime.settle import weigh
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
+ALL = Part()
+SEED = 11
+"""Of the numbers that low-rank additions begin with."""
 SAMPLING = SamplingOptions(0.8, 12)
 SGD = OptimizerSpec("torch.optim:SGD", {"lr": 1.0, "momentum": 0.0, "weight_decay": 0.0}, None)
 ADAMW = OptimizerSpec("torch.optim:AdamW", {"lr": 1e-4, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.1}, 0.5)
@@ -80,18 +85,24 @@ def job(made: Objective, rows: list[Trajectory], *, wants: tuple[str, ...] = ("l
 
 def embedded(folder: Path, made: Objective, optimizer: OptimizerSpec, *,
              critic: tuple[OptimizerSpec, int] | None = None, reference: Path | None = None,
-             teachers: Teachers | None = None) -> LocalEngine:
-    """The embedded backend with the weights of a folder."""
-    return LocalEngine(load(folder), made, SAMPLING, optimizer, seed=0, critic=critic,
+             teachers: Teachers | None = None, part: Part = ALL, weights: str | None = None) -> LocalEngine:
+    """The embedded backend with the weights of a folder, of which a part is trained, computing with rounded ones."""
+    policy = load(folder)
+    policy.numerics = numerics({"weights": weights})
+    restrict(policy, part, SEED)
+    return LocalEngine(policy, made, SAMPLING, optimizer, seed=0, critic=critic,
                        reference=(lambda: load(reference)) if reference else None, teachers=teachers)
 
 
 def spec_of(layout: Parallel, folder: Path, dtype: str, made: Objective, sampling: SamplingOptions,
             optimizer: OptimizerSpec, *, critic: tuple[OptimizerSpec, int] | None = None,
-            reference: Path | None = None, frozen: dict[str, Path] | None = None, **options) -> RankSpec:
-    """Ranks that train the policy of a folder, with a critic that is (its optimizer, its steps) beside."""
+            reference: Path | None = None, frozen: dict[str, Path] | None = None, part: Part = ALL,
+            weights: str | None = None, **options) -> RankSpec:
+    """Ranks that train a part of the policy of a folder, which computes with weights in a format, with a critic that is
+    (its optimizer, its steps) beside."""
     frozen = (frozen or {}) | ({REFERENCE: reference} if reference else {})
-    return RankSpec(layout, dtype, sampling, PolicySpec(folder, made, optimizer),
+    options |= {"align": {"weights": weights}} if weights else {}
+    return RankSpec(layout, dtype, sampling, PolicySpec(folder, made, optimizer, part, SEED),
                     critic and CriticSpec(folder, *critic), frozen, **options)
 
 

@@ -52,18 +52,26 @@ def adopt(model: nn.Module, shape: Shape, read: Read, ours: Mapping[str, str] = 
             parameter.copy_(part)
 
 
-def exported(model: nn.Module, shape: Shape, ours: Mapping[str, str] = NONE) -> dict[str, Tensor] | None:
-    """Every tensor of the model under its Hugging Face name, on the CPU: at rank 0; None elsewhere.
+@torch.no_grad()
+def exported(model: nn.Module, shape: Shape, ours: Mapping[str, str] = NONE, *,
+             used: bool = False) -> dict[str, Tensor] | None:
+    """Every tensor of the model under its Hugging Face name, on the CPU, low-rank additions merged: at rank 0; None
+    elsewhere. With `used` it is rounded as the model computes with it.
 
     All ranks call it together. A tied head is left out, as save_pretrained does. `ours` as for `adopt`.
     """
     from megatron.core import parallel_state as ps
 
+    from .linear import A, B, Column, Row
+
     found: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
-        if name == HEAD and shape.dense.tied and name not in ours:
+        place, _, leaf = name.rpartition(".")
+        if leaf in (A, B) or (name == HEAD and shape.dense.tied and name not in ours):
             continue
-        part = parameter.detach()
+        part, module = parameter.detach(), model.get_submodule(place)
+        if leaf == "weight" and isinstance(module, (Column, Row)):
+            part = module.used() if used else module.merged()
         for theirs, tensor in [(ours[name], part)] if name in ours else _gathered(model, shape, name, part):
             if ps.get_tensor_model_parallel_rank() == 0 and ps.get_data_parallel_rank() == 0:
                 found[theirs] = tensor.cpu()

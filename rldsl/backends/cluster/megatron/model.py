@@ -16,6 +16,7 @@ from megatron.core.transformer.transformer_block import TransformerBlockSubmodul
 from torch import Tensor, nn
 
 from .convert import padded_vocabulary
+from .linear import Column, Row
 from .shape import Shape
 
 VALUE = "output_layer.weight"
@@ -34,6 +35,8 @@ class Trunk(GPTModel):
     """A language model whose last stage gives the final normed states [s, b, D], not logits."""
 
     def _postprocess(self, hidden_states: Tensor, **others: Any) -> Tensor:
+        if torch.is_grad_enabled() and not hidden_states.requires_grad:
+            hidden_states.requires_grad_()  # a stage without anything to train, whose backward pass ends here
         return hidden_states
 
     @property
@@ -82,8 +85,11 @@ def _layers(shape: Shape, settings: TransformerConfig) -> TransformerBlockSubmod
         normalization="RMSNorm")
     parts = layer.submodules
     parts.input_layernorm = parts.pre_mlp_layernorm = Norm
+    mlp = parts.mlp.submodules if shape.experts is None else parts.mlp.submodules.experts.submodules
+    attention = parts.self_attention.submodules
+    attention.linear_qkv, attention.linear_proj, mlp.linear_fc1, mlp.linear_fc2 = Column, Row, Column, Row
     if shape.dense.qk_norm:
-        parts.self_attention.submodules.q_layernorm = parts.self_attention.submodules.k_layernorm = Norm
+        attention.q_layernorm = attention.k_layernorm = Norm
     return TransformerBlockSubmodules([layer] * get_num_layers_to_build(settings), layer_norm=Norm)
 
 

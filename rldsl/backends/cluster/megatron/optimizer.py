@@ -89,7 +89,8 @@ class Stepper:
         return [p for each in self.optimizer.chained_optimizers for p in each.get_parameters()]
 
     def _not_finite(self, stage: str) -> RunError:
-        own = [name for name, p in self.ddp.module.named_parameters() if not bool(p.main_grad.isfinite().all())]
+        own = [name for name, p in self.ddp.module.named_parameters()
+               if p.requires_grad and not bool(p.main_grad.isfinite().all())]
         said: list[list[str]] = [[]] * dist.get_world_size()
         dist.all_gather_object(said, own)
         bad = list(dict.fromkeys(name for names in said for name in names))

@@ -58,16 +58,17 @@ def shard(held: Held, rows: Sequence[Trajectory], cutting: Cutting) -> Work:
     if held.replays:
         require_whole(rows)
     ranks, stages = ps.get_data_parallel_world_size(), ps.get_pipeline_model_parallel_world_size()
-    return _packed(held, rows, share_out(rows, ranks, stages, cutting).pieces)
+    return together(held, rows, share_out(rows, ranks, stages, cutting).pieces)
 
 
 def restricted(held: Held, rows: Sequence[Trajectory], work: Work, kept: Collection[int]) -> Work:
     """The same pieces with some of their rows only, as another model computes them; rows stay on their ranks."""
-    return _packed(held, rows, tuple(tuple(tuple(i for i in piece if i in kept) for piece in pieces)
-                                     for pieces in work.every))
+    return together(held, rows, tuple(tuple(tuple(i for i in piece if i in kept) for piece in pieces)
+                                      for pieces in work.every))
 
 
-def _packed(held: Held, rows: Sequence[Trajectory], every: tuple[tuple[tuple[int, ...], ...], ...]) -> Work:
+def together(held: Held, rows: Sequence[Trajectory], every: tuple[tuple[tuple[int, ...], ...], ...]) -> Work:
+    """This rank's share of rows whose pieces are known for every data-parallel rank."""
     stages = ps.get_pipeline_model_parallel_world_size()
     own = every[ps.get_data_parallel_rank()]
     multiple = ps.get_tensor_model_parallel_world_size() if held.trunk.config.sequence_parallel else 1

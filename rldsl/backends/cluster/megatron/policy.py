@@ -30,6 +30,7 @@ from .beside import Beside, Heard, divergences, heard
 from .logprob import token_statistics
 from .optimizer import Stepper
 from .passes import Held, Trouble, Work, run, shard, vocabulary
+from .second_stream import behind, log_likelihoods
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,15 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, beside: Beside) -> Tally
     work = shard(trainer.held, rows, job.options.cutting)
     told = heard(beside, job.options.wants, rows, work)
     trouble, tally = Trouble(), Tally()
-    whole = trainer.terms.whole and (len(work.pieces) > 1 or ps.get_data_parallel_world_size() > 1)
+    whole = trainer.terms.whole and rows and (len(work.pieces) > 1 or ps.get_data_parallel_world_size() > 1)
     known = _whole(trainer, job, update, rows, work, told, trouble, tally) if whole else None
+    both = behind(trainer.held, trainer.terms, trainer.math, rows, work, job.pretrain, job.options.cutting, update,
+                  trouble, tally)
 
     def after(index: int, states: Tensor) -> tuple[Tensor, None]:
-        found = quantities(trainer.held, work, index, states, job.options.wants, trainer.sampling, told)
+        if index >= len(work.pieces):
+            return -both.slope * log_likelihoods(trainer.held, both.work, index, states).sum() + states.sum() * 0, None
+        found = quantities(trainer.held, both.work, index, states, job.options.wants, trainer.sampling, told)
         if known is not None:
             slopes = known[index]
         else:
@@ -108,7 +113,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, beside: Beside) -> Tally
         return loss + states.sum() * 0, None  # a piece without rows takes part with a gradient of zero
 
     trainer.stepper.clear()
-    run(trainer.held, work, rows, after, grad=True)
+    run(trainer.held, both.work, both.rows, after, grad=True)
     trouble.agree()
     norm = trainer.stepper.step(job.lr_factor, "policy backward")
     if ps.get_data_parallel_rank() == 0:

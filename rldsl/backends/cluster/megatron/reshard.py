@@ -17,7 +17,12 @@ from rldsl.runtime.errors import RunError
 from .optimizer import Stepper
 from .passes import Trouble
 
-FORM = {"distrib_optim_sharding_type": "fully_reshardable"}
+FORM = {"distrib_optim_sharding_type": "fully_reshardable", "non_homogeneous_layers": True}
+"""Each layer under its own number: not all of them need be trained."""
+
+
+NOTHING = "no parameter"
+"""In the place of a parameter, on a rank that moves none."""
 
 
 def save_whole(folder: Path, trained: Mapping[str, Stepper]) -> None:
@@ -60,7 +65,8 @@ def load_whole(folder: Path, trained: Mapping[str, Stepper]) -> None:
 def _restore(each: DistributedOptimizer, state: dict[str, Any]) -> None:
     """Megatron copies moments into every tensor of a parameter's state, and would miss torch's step among them; and it
     gives all parameters one tensor to count steps in, which each of them would advance."""
-    moments = {key: state.pop(key) for key in ("param_state", "param_state_sharding_type")}["param_state"]
+    state.pop("param_state_sharding_type")
+    moments = state.pop("param_state", {})  # what is empty is not read
     each.load_state_dict(state)
     steps = {p: each.optimizer.state[p].pop("step") for p in each.get_parameters()}
     each.load_parameter_state_from_fully_reshardable(moments)
@@ -79,6 +85,7 @@ def _state(stepper: Stepper, *, loading: bool) -> dict[str, Any]:
 def _begun(stepper: Stepper) -> None:
     """Gives an optimizer that has taken no step the moments that torch makes at the first: Megatron reads them.
 
+    A rank that moves nothing counts the steps of the others: what is common to all ranks, the first one writes.
     RecipeError RL406 for an optimizer whose state has no such form.
     """
     for each in stepper.optimizer.chained_optimizers:
@@ -90,3 +97,8 @@ def _begun(stepper: Stepper) -> None:
             if not each.optimizer.state[p]:
                 each.optimizer.state[p] = {"step": torch.zeros(()), "exp_avg": torch.zeros_like(p),
                                            "exp_avg_sq": torch.zeros_like(p)}
+        steps = [each.optimizer.state[p]["step"] for p in each.get_parameters()]
+        most = torch.tensor([float(max(steps, default=0.0))], device=torch.cuda.current_device())
+        dist.all_reduce(most, op=dist.ReduceOp.MAX)
+        if not steps:
+            each.optimizer.state[NOTHING] = {"step": most.squeeze(0)}

@@ -18,7 +18,7 @@ from rldsl.runtime.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class Parcel:
-    """An `UpdateJob` without its rows. `columns` are {name: (grain, float64 numbers)}."""
+    """An `UpdateJob` without its rows, its texts included. `columns` are {name: (grain, float64 numbers)}."""
 
     lengths: tuple[int, ...]
     groups: tuple[int, ...]
@@ -30,6 +30,7 @@ class Parcel:
     policy: bool
     critic: bool
     value_clip: float | None
+    pretrain: tuple[Trajectory, ...] = ()
 
 
 def packed(job: UpdateJob) -> Parcel:
@@ -38,11 +39,12 @@ def packed(job: UpdateJob) -> Parcel:
     columns = {name: (v.grain, torch.as_tensor(v.data, dtype=torch.float64).cpu().numpy())
                for name, v in batch.columns.items()}
     return Parcel(batch.lengths, batch.groups, batch.rows, columns, dict(batch.extra), job.options, job.lr_factor,
-                  job.policy, job.critic, job.value_clip)
+                  job.policy, job.critic, job.value_clip, tuple(job.pretrain))
 
 
 def unpacked(parcel: Parcel, rows: Sequence[Trajectory], math: TorchMath) -> UpdateJob:
     """The job, with its columns on the device of `math`."""
     columns = {name: Value(grain, math.column(numbers.copy())) for name, (grain, numbers) in parcel.columns.items()}
     batch = Batch.of(parcel.lengths, parcel.groups, columns, math, parcel.positions, **parcel.extra)
-    return UpdateJob(rows, batch, parcel.options, parcel.lr_factor, parcel.policy, parcel.critic, parcel.value_clip)
+    return UpdateJob(rows, batch, parcel.options, parcel.lr_factor, parcel.policy, parcel.critic, parcel.value_clip,
+                     parcel.pretrain)

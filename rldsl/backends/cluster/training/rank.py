@@ -18,9 +18,11 @@ from torch import Tensor
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.grain import variables
+from rldsl.algebra.variables import PRETRAIN
 from rldsl.backends.cluster.megatron import cpu
 from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave, place
 from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
+from rldsl.backends.local.decoder.trained_part import Part
 from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.engine import CRITIC, POLICY
 from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
@@ -32,6 +34,7 @@ from rldsl.backends.torch_math import TorchMath
 from rldsl.compiler.objective import Objective
 from rldsl.compiler.roles import REFERENCE
 from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.runtime.metrics import ROUNDED_AWAY
 from rldsl.runtime.protocols import Cutting
 from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
@@ -39,20 +42,23 @@ from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 from .parcel import Parcel, unpacked
 
 DTYPES = {"float32": torch.float32, "fp32": torch.float32, "bfloat16": torch.bfloat16, "bf16": torch.bfloat16}
-QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares"}
+QUANTITIES = {"logp_current", "entropy", "kl_exact", "squares", PRETRAIN.name}
 """What terms may read of the current policy, divergences from teachers on its own ranks beside."""
-ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
+ALIGNED = {"head_dtype", "replay_routing", "replay_candidates", "weights"}
 """What alignment may ask of this trainer."""
 
 
 @dataclass(frozen=True)
 class PolicySpec:
     """The policy that is trained: the Hugging Face folder that it begins with, what it maximises, and its optimizer.
-    One without an optimizer stays as it is."""
+    One without an optimizer stays as it is. Of the others `part` is trained; low-rank additions begin with numbers
+    drawn from `seed`."""
 
     folder: Path
     objective: Objective
     optimizer: OptimizerSpec | None
+    part: Part = Part()
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,8 @@ class RankSpec:
     """What every rank of one role is built from: the models that the role has, and how they are shared out.
 
     `frozen` are {name: Hugging Face folder} of models that nobody trains, asked for under these names; `teachers` are
-    those of them whose whole distributions the policy's can be compared with. `align` are the options of alignment.
+    those of them whose whole distributions the policy's can be compared with. `align` are the options of alignment;
+    where these round the weights, those of the policy and of the models in `rounded` are.
     """
 
     parallel: Parallel
@@ -82,6 +89,7 @@ class RankSpec:
     frozen: Mapping[str, Path] = field(default_factory=dict)
     teachers: Teachers[str] | None = None
     align: Mapping[str, Any] = field(default_factory=dict)
+    rounded: frozenset[str] = frozenset()
 
     def folders(self) -> tuple[Path, ...]:
         """Where its models come from."""
@@ -106,6 +114,8 @@ def refuse(spec: RankSpec) -> None:
         spec.policy) else set()
     needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)
               if not (is_divergence(name) and spec.teachers is not None)]
+    if spec.policy is not None and spec.policy.part.rank is not None and read_shape(spec.policy.folder).experts:
+        needs.append("optim.lora_rank and a model with experts")
     if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
         needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
@@ -138,12 +148,16 @@ class Rank:
 
         spec, dtype = self.spec, DTYPES[self.spec.dtype]
         self.math = TorchMath(torch.cuda.current_device())
-        wide, self.policy, self.critic = spec.align.get("head_dtype") == "float32", None, None
+        wide, rounding = spec.align.get("head_dtype") == "float32", spec.align.get("weights")
+        self.policy, self.critic = None, None
         if spec.policy is not None:
             held, stepper = hold(spec.policy.folder, dtype, spec.policy.optimizer, wide=wide,
-                                 replays="replay_routing" in spec.align)
+                                 replays="replay_routing" in spec.align, part=spec.policy.part,
+                                 seed=spec.policy.seed, rounding=rounding)
             self.policy = PolicyTrainer(held, stepper, prepare_terms(spec.policy.objective), spec.sampling, self.math)
-        self.frozen = {name: hold(folder, dtype, None, wide=wide)[0] for name, folder in spec.frozen.items()}
+        self.frozen = {
+            name: hold(folder, dtype, None, wide=wide, rounding=rounding if name in spec.rounded else None)[0]
+            for name, folder in spec.frozen.items()}
         self.beside = Beside(self.frozen.get(REFERENCE), spec.teachers and Teachers(
             tuple(self.frozen[name] for name in spec.teachers.models), spec.teachers.of))
         if spec.critic is not None:
@@ -175,16 +189,26 @@ class Rank:
         with cpu.devices():
             if job.policy and self.policy is not None:
                 tally.include(policy_step(self.policy, job, self.beside))
+                self._measure_rounding(tally)
             if job.critic and self.critic is not None:
                 tally.include(critic_step(self.critic, job))
         return tally if self.place.speaks else None
 
+    def _measure_rounding(self, tally: Tally) -> None:
+        """How much of the low-rank additions the dtype of the computation loses."""
+        from rldsl.backends.cluster.megatron.trained_part import rounded_away
+
+        if self.spec.policy.part.rank is not None and DTYPES[self.spec.dtype] != torch.float32:
+            share = rounded_away(self.policy.held.trunk)
+            if self.place.data == 0:
+                tally.add(ROUNDED_AWAY.name, share)
+
     def export(self, made: Callable[[dict[str, Tensor]], Any]) -> Any:
-        """What `made` makes of the policy's tensors under their Hugging Face names, at rank 0."""
+        """What `made` makes of the tensors that the policy computes with, under their Hugging Face names, at rank 0."""
         from rldsl.backends.cluster.megatron.convert import exported
 
         with cpu.devices():
-            found = exported(self.policy.held.trunk, self.policy.held.shape)
+            found = exported(self.policy.held.trunk, self.policy.held.shape, used=True)
         return None if found is None else made(found)
 
     def forget(self) -> None:

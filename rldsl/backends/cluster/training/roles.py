@@ -14,6 +14,7 @@ from rldsl.backends.cluster.model_folder import Source, Start, source
 from rldsl.backends.cluster.placement import Reserved
 from rldsl.backends.cluster.stage_folder import critic_left
 from rldsl.backends.cluster.weights import Weights
+from rldsl.backends.local.decoder.trained_part import Part
 from rldsl.backends.local.launch import optimizer_spec
 from rldsl.backends.local.load_teachers import teaching
 from rldsl.backends.local.training.optimizer import OptimizerSpec
@@ -77,21 +78,24 @@ def rank_specs(plan: Plan, recipe: Recipe, found: Source, others: Frozen,
     RL402, RL406 for what they cannot do."""
     settings, counts = recipe.settings, {role.name: role.count for role in wanted}
     sample, critic = plan.graph.of("sample")[0], _critic(plan, recipe, found, others.critic)
+    alike = frozenset({REFERENCE} if settings.model.reference == INITIAL else ())
 
     def built(role: str, **models: Any) -> RankSpec:
         spec = RankSpec(parallel(settings.cluster, counts[role], role), plan.resolved["dtype"],
-                        sampling_options(sample), align=sample.options.get("align", {}), **models)
+                        sampling_options(sample), align=sample.options.get("align", {}), rounded=alike, **models)
         refuse(spec)
         return spec
 
-    policy, held = PolicySpec(found.folder, plan.objective, _optimizer(recipe)), {
-        name: folder for name, folder in others.folders.items() if name not in counts}
+    optim, folders = settings.optim, others.folders
+    policy = PolicySpec(found.folder, plan.objective, _optimizer(recipe),
+                        Part(optim.layers, optim.lora_rank, optim.lora_alpha), plan.seed)
+    held = {name: folder for name, folder in folders.items() if name not in counts}
     taught = others.teachers if others.teachers and held.keys() >= set(others.teachers.models) else None
     specs = {TRAIN: built(TRAIN, policy=policy, critic=None if CRITIC in counts else critic, frozen=held,
                           teachers=taught)}
     if critic is not None and CRITIC in counts:
         specs[CRITIC] = built(CRITIC, critic=critic)
-    return specs | {n: built(n, frozen={n: f}) for n, f in others.folders.items() if n in counts}
+    return specs | {n: built(n, frozen={n: f}) for n, f in folders.items() if n in counts}
 
 
 def start_trainer(specs: Mapping[str, RankSpec], reserved: Reserved, load: Callable[[int, Weights], str],

@@ -36,37 +36,47 @@ def numerics(asked: Mapping[str, Any]) -> Numerics:
     return Numerics(head, FORMATS.get(asked.get("weights")), asked.get("replay_candidates", False))
 
 
-BLOCK = 32
-"""Elements of MXFP4 that share a scale."""
+@dataclass(frozen=True)
+class Format:
+    """Numbers of few bits in blocks of `rows` × `columns` elements that share a scale. `scale` gives the scales from
+    the largest magnitudes of the blocks, `nearest` the numbers of the format nearest to elements over their scale."""
+
+    rows: int
+    columns: int
+    scale: Callable[[Tensor], Tensor]
+    nearest: Callable[[Tensor], Tensor]
+
+    def __call__(self, weight: Tensor) -> Tensor:
+        """Float32 [out, in] rounded to the format, blocks counted from the first row and column."""
+        rows, columns = weight.shape
+        padded = F.pad(weight, (0, -columns % self.columns, 0, -rows % self.rows))
+        blocks = padded.unflatten(0, (-1, self.rows)).unflatten(2, (-1, self.columns))
+        scale = self.scale(blocks.abs().amax((1, 3), keepdim=True))
+        return (self.nearest(blocks / scale) * scale).flatten(2, 3).flatten(0, 1)[:rows, :columns]
 
 
-def mxfp4(weight: Tensor) -> Tensor:
-    """Float32 [out, in] rounded to MXFP4: blocks of 32 along `in`, scale 2^(⌊log2 max⌋ − 2), elements to the nearest
-    of E2M1, ties to the even one, saturating at 6. OCP Microscaling Formats 1.0, section 6.3.
-    """
-    rows, columns = weight.shape
-    blocks = F.pad(weight, (0, -columns % BLOCK)).view(rows, -1, BLOCK)
-    largest = blocks.abs().amax(-1, keepdim=True)
-    scale = torch.exp2(torch.floor(torch.log2(largest.clamp_min(2.0**-126))) - 2)
-    size = (blocks / scale).abs()
+TINY = 2.0**-126
+"""A block's largest magnitude counts at least this much, so that zeros have a scale too."""
+FP8_MAX = 448.0
+"""The largest number of E4M3."""
+
+
+def _power_of_two(largest: Tensor) -> Tensor:
+    return torch.exp2(torch.floor(torch.log2(largest.clamp_min(TINY))) - 2)
+
+
+def _e2m1(x: Tensor) -> Tensor:
+    size = x.abs()
     # Between two neighbours the grid is uniform within each binade, so rounding there is to the nearest even step.
     step = torch.where(size < 2, 0.5, torch.where(size < 4, 1.0, 2.0))
-    rounded = (torch.round(size / step) * step).clamp_max(6.0)
-    return (rounded.copysign(blocks) * scale).view(rows, -1)[:, :columns]
+    return (torch.round(size / step) * step).clamp_max(6.0).copysign(x)
 
 
-TILE, FP8_MAX = 128, 448.0
-"""Of FP8: rows and columns of a block that share a scale, and the largest E4M3 number."""
+mxfp4 = Format(1, 32, _power_of_two, _e2m1)
+"""Blocks of 32 along `in`, scale 2^(⌊log2 max⌋ − 2), elements to the nearest of E2M1, ties to the even one, saturating
+at 6. OCP Microscaling Formats 1.0, section 6.3."""
+fp8 = Format(128, 128, lambda largest: largest.clamp_min(TINY) / FP8_MAX,
+             lambda x: x.to(torch.float8_e4m3fn).to(x.dtype))
+"""E4M3 in blocks of 128 × 128, scaled so that a block's largest number is 448."""
 
-
-def fp8(weight: Tensor) -> Tensor:
-    """Float32 [out, in] rounded to E4M3 in blocks of 128 × 128, scaled so that a block's largest number is 448."""
-    rows, columns = weight.shape
-    padded = F.pad(weight, (0, -columns % TILE, 0, -rows % TILE))
-    tiles = padded.unflatten(0, (-1, TILE)).unflatten(2, (-1, TILE))
-    scale = tiles.abs().amax((1, 3), keepdim=True).clamp_min(2.0**-126) / FP8_MAX
-    rounded = (tiles / scale).to(torch.float8_e4m3fn).to(weight.dtype) * scale
-    return rounded.flatten(2, 3).flatten(0, 1)[:rows, :columns]
-
-
-FORMATS: Mapping[str | None, Callable[[Tensor], Tensor]] = {"mxfp4": mxfp4, "fp8": fp8}
+FORMATS: Mapping[str | None, Format] = {"mxfp4": mxfp4, "fp8": fp8}

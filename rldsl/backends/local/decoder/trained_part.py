@@ -11,7 +11,7 @@ from rldsl.axes.types import Band
 from rldsl.backends.local.draws import uniforms
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-from .model import Policy
+from .model import ADAPTED, Policy
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,16 @@ def chosen_layers(count: int, part: Band | None) -> list[int]:
     return found
 
 
+def drawn(seed: int, layer: int, name: str, rank: int, width: int) -> torch.Tensor:
+    """The first A [rank, width] of an addition to a matrix of a layer: normals of standard deviation 1/√width; the same
+    seed gives the same numbers anywhere."""
+    row, place = torch.zeros(1, dtype=torch.int64), 1_000_000 + 10 * layer + sorted(ADAPTED).index(name)
+    u = uniforms(seed, place, row, row, torch.zeros_like(row), range(rank * width))[0]
+    return torch.special.ndtri(u).float().view(rank, width) / width ** 0.5
+
+
 def _draw(adapters: torch.nn.ParameterDict, seed: int, layer: int) -> None:
-    """Fills every A with normals of standard deviation 1/√in; the same seed gives the same numbers anywhere."""
-    row = torch.zeros(1, dtype=torch.int64)
-    for index, name in enumerate(sorted(n for n in adapters if n.endswith("_a"))):
-        a = adapters[name]
-        u = uniforms(seed, 1_000_000 + 10 * layer + index, row, row, torch.zeros_like(row), range(a.numel()))[0]
+    for name in ADAPTED:
+        a = adapters[f"{name}_a"]
         with torch.no_grad():
-            a.copy_(torch.special.ndtri(u).float().view_as(a) / a.shape[1] ** 0.5)
+            a.copy_(drawn(seed, layer, name, *a.shape))

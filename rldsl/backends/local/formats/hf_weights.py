@@ -9,6 +9,7 @@ from torch import Tensor
 
 from rldsl.backends.local.decoder.architecture import Architecture
 from rldsl.backends.local.decoder.model import ADAPTED, Trunk
+from rldsl.backends.local.decoder.numerics import Numerics
 from rldsl.backends.local.decoder.rotary import interleave, split_halves
 
 Read = Callable[[str], Tensor]
@@ -37,11 +38,11 @@ def adopt(model: Trunk, read: Read) -> None:
             own[VALUE].copy_(read(VALUE_HEAD).view(-1))
 
 
-def exported(model: Trunk) -> dict[str, Tensor]:
-    """All tensors under their Hugging Face names, float32, low-rank additions merged; a tied head is left out, as
-    save_pretrained does."""
-    a, own, result = model.architecture, model.state_dict(), {}
-    own |= {f"layers.{i}.{name}": layer.master(name).detach() for i, layer in enumerate(model.layers)
+def exported(model: Trunk, *, used: bool = False) -> dict[str, Tensor]:
+    """All tensors under their Hugging Face names, float32, low-rank additions merged; with `used` they are rounded as
+    the model computes with them. A tied head is left out, as save_pretrained does."""
+    a, own, result, how = model.architecture, model.state_dict(), {}, model.numerics if used else Numerics()
+    own |= {f"layers.{i}.{name}": how.rounded(layer.master(name)).detach() for i, layer in enumerate(model.layers)
             for name in ADAPTED}
     rows = {"q_proj": a.heads * a.head_width, "k_proj": a.kv_heads * a.head_width,
             "v_proj": a.kv_heads * a.head_width, "gate_proj": a.mlp, "up_proj": a.mlp}
