@@ -26,6 +26,8 @@ from rldsl.backends.cluster.training.rank import RankSpec
 from rldsl.backends.cluster.training.roles import frozen, rank_specs, start_trainer
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
 from rldsl.backends.local.data import Model, evaluated, examples, pretraining, prompt_limit, training
+from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.numerics import Numerics, numerics
 from rldsl.backends.local.device import device_use
 from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.launch import (
@@ -85,7 +87,7 @@ def open_run(plan: Plan, folder: Path, root: Path, observe: Observe, *, resume: 
     found = _policy(plan, recipe, root, folder, wanted)
     kept = checkpoints.newest(folder / "checkpoints") if resume else None
     run = _unopened(plan, recipe, folder, root, found, observe, fresh=kept is None)
-    warm = _warm(recipe, root, recipe.settings.model.teacher_warm_start)
+    warm = _warm(recipe, root, recipe.settings.model.teacher_warm_start, Numerics())
     others = frozen(plan, recipe, root, folder, found, run.data, warm)
     specs = rank_specs(plan, recipe, found, others, wanted)
     asked = seat(plan, recipe, root, folder, found, warm, observe)
@@ -123,7 +125,7 @@ def _policy(plan: Plan, recipe: Recipe, root: Path, folder: Path, wanted: tuple[
     """The folder of the policy as the run begins with it. RecipeError RL406 for heads that no engine computes."""
     settings = recipe.settings.model
     found = source(settings.start or settings.policy, plan.resolved["dtype"], plan.seed, root, folder / MODEL,
-                   _warm(recipe, root, settings.warm_start))
+                   _warm(recipe, root, settings.warm_start, _how(plan)))
     if not any(role.gpus for role in wanted):
         require_cpu_heads(settings.policy, found)
     return found
@@ -241,16 +243,28 @@ def _without_warm_start(run: Run, rollouts: Rollouts, plan: Plan, recipe: Recipe
 
     dtype = plan.resolved["dtype"]
     policy, _ = load_policy(recipe.settings.model.policy, dtype, plan.seed, device="cpu", root=root)
-    manifest, flat = pack(exported(policy), dtype)
+    policy.numerics = _how(plan)
+    manifest, flat = pack(exported(policy, used=True), dtype)
     rollouts.load(0, Weights(manifest, ray.put(flat)))
     untrained(run)
 
 
-def _warm(recipe: Recipe, root: Path, steps: int) -> Start | None:
-    """What trains a model before the run, on problems that are set aside for it; None for no steps."""
+def _warm(recipe: Recipe, root: Path, steps: int, how: Numerics) -> Start | None:
+    """What trains a model before the run, computing as `how` says, on problems that are set aside for it; None for no
+    steps."""
     if not steps:
         return None
-    return lambda policy, tokenizer: warm_start(policy, examples(recipe, root, Model(policy, tokenizer)), steps)
+
+    def start(policy: Policy, tokenizer: Any) -> None:
+        policy.numerics = how
+        warm_start(policy, examples(recipe, root, Model(policy, tokenizer)), steps)
+
+    return start
+
+
+def _how(plan: Plan) -> Numerics:
+    """How the policy computes in this run."""
+    return numerics(plan.graph.of("sample")[0].options.get("align", {}))
 
 
 def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, ...]) -> EngineSpec:

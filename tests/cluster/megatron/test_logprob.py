@@ -127,8 +127,8 @@ def test_truncation_over_a_spread_vocabulary_is_refused(folders) -> None:
         refuse(spec)
     refuse(dataclasses.replace(spec, align={"replay_candidates": True}))
     refuse(dataclasses.replace(spec, parallel=Parallel()))
-    with pytest.raises(RecipeError, match=r"RL406 .* alignment weights"):
-        refuse(dataclasses.replace(spec, sampling=SAMPLING, align={"weights": "fp8"}))
+    with pytest.raises(RecipeError, match=r"RL406 .* alignment bit_equal"):
+        refuse(dataclasses.replace(spec, sampling=SAMPLING, align={"bit_equal": True}))
     compared = objective(regularisers=(Named("distance", -1.0 * Divergence("reverse_kl").variable),))
     with pytest.raises(RecipeError, match=r"RL406 .* the quantity divergence/reverse_kl"):
         refuse(spec_of(Parallel(tensor=2), folders["llama"], "float32", compared, SAMPLING, SGD))

@@ -187,12 +187,11 @@ def test_a_remedy_is_for_what_is_lacking_and_another_process_is_none_for_a_syste
     refuse(recipe(tmp_path, "nodes: 1, context: 1", mended))
 
 
-def test_an_adapter_is_refused_and_never_left_behind(tmp_path):
-    """C-025, C-065: no push of these engines carries one."""
-    plain = recipe(tmp_path, "nodes: 1")
-    optim = replace(plain.settings.optim, lora_rank=4)
-    found, = lacks(replace(plain, settings=replace(plain.settings, optim=optim)))
-    assert found.what == "it trains a part of the policy"
+@pytest.mark.parametrize("sets", [
+    ("optim.lora_rank=4",), ("optim.layers=50%..100%",), ("distribution=tis(2.0) + qat(fp8)",),
+    ("gate=clip(0.2) + pretrain_mix(0.1)", 'data.pretrain="toy:sort"')])
+def test_parts_rounded_weights_and_a_second_stream_are_nothing_that_the_engines_lack(tmp_path, sets):
+    assert not [*lacks(recipe(tmp_path, "nodes: 1", sets=sets))]
 
 
 @pytest.mark.parametrize("sharers", [1, 2, 3, 7, 64])
