@@ -36,8 +36,9 @@ class Blocks:
 
     def __call__(self, part: Tensor) -> Tensor:
         """Float32 [rows, columns], rounded. All ranks of the group call it together."""
-        high = part.new_zeros(self.size[0], part.shape[1]).index_reduce_(0, self.rows, part.abs(), "amax")
-        largest = part.new_zeros(self.size).index_reduce_(1, self.columns, high, "amax")
+        high = part.new_zeros(self.size[0], part.shape[1]).scatter_reduce_(
+            0, self.rows.unsqueeze(1).expand_as(part), part.abs(), "amax")
+        largest = part.new_zeros(self.size).scatter_reduce_(1, self.columns.expand_as(high), high, "amax")
         if self.group is not None:
             dist.all_reduce(largest, op=dist.ReduceOp.MAX, group=self.group)
         scale = self.format.scale(largest)[self.rows][:, self.columns]
