@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,9 @@ class Seat:
     def take(self, version: int, manifest: Manifest, flat: np.ndarray) -> None:
         """The policy's weights of this version, where they are not those it has."""
         if version != self.version:
-            adopt(self._models[POLICY].policy, dict(unpack(manifest, flat)).__getitem__)
+            policy = self._models[POLICY].policy
+            adopt(policy, dict(unpack(manifest, flat)).__getitem__)
+            policy.numerics = replace(policy.numerics, quantise=None)  # what is pushed is rounded already
             self.version = version
 
 
