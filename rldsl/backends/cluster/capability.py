@@ -13,7 +13,7 @@ from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.roles import REFERENCE, TEACHER, apart
 from rldsl.diagnostics import Diagnostic, RecipeError
 
-ALIGNED = {"head_dtype", "replay_routing"}
+ALIGNED = {"head_dtype", "replay_routing", "replay_candidates"}
 """What alignment may ask of these engines."""
 LOCAL = "run it in one process, cluster { local }, with a system that takes turns"
 
@@ -60,13 +60,10 @@ def _choices(recipe: Recipe) -> Iterator[Lack]:
 
 def _layout(recipe: Recipe) -> Iterator[Lack]:
     """What no rank of the trainer can do in its layout."""
-    cluster, sampler = recipe.settings.cluster, recipe.sampling[0].choice
-    if cluster.context > 1:
-        yield Lack(f"context: {cluster.context} needs attention kernels that its trainer has not",
+    context = recipe.settings.cluster.context
+    if context > 1:
+        yield Lack(f"context: {context} needs attention kernels that its trainer has not",
                    "write context: 1, and a larger tensor or pipeline")
-    if cluster.tensor > 1 and (sampler.top_k is not None or (sampler.top_p is not None and sampler.top_p < 1)):
-        yield Lack(f"no rank of tensor: {cluster.tensor} sees the whole vocabulary, as top_p or top_k needs",
-                   "write tensor: 1")
 
 
 def _compared_apart(recipe: Recipe) -> Iterator[Lack]:

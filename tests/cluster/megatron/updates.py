@@ -80,9 +80,9 @@ def job(made: Objective, rows: list[Trajectory], *, wants: tuple[str, ...] = ("l
 
 def embedded(folder: Path, made: Objective, optimizer: OptimizerSpec, *,
              critic: tuple[OptimizerSpec, int] | None = None, reference: Path | None = None,
-             teachers: Teachers | None = None) -> LocalEngine:
+             teachers: Teachers | None = None, sampling: SamplingOptions = SAMPLING) -> LocalEngine:
     """The embedded backend with the weights of a folder."""
-    return LocalEngine(load(folder), made, SAMPLING, optimizer, seed=0, critic=critic,
+    return LocalEngine(load(folder), made, sampling, optimizer, seed=0, critic=critic,
                        reference=(lambda: load(reference)) if reference else None, teachers=teachers)
 
 

@@ -21,7 +21,6 @@ from rldsl.algebra.grain import variables
 from rldsl.backends.cluster.megatron import cpu
 from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave, place
 from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
-from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.engine import CRITIC, POLICY
 from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
 from rldsl.backends.local.stage import WHOLE
@@ -106,13 +105,11 @@ def refuse(spec: RankSpec) -> None:
         spec.policy) else set()
     needs += [f"the quantity {name}" for name in sorted(read - QUANTITIES)
               if not (is_divergence(name) and spec.teachers is not None)]
-    if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
-        needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the cluster backend cannot train with {'; '.join(needs)}",
             why="what it computed would not be what the recipe says",
-            fix="run it in one process, cluster { local }; top_p and top_k go with tensor: 1")])
+            fix="run it in one process, cluster { local }")])
 
 
 class Rank:

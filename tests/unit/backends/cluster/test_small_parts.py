@@ -79,6 +79,34 @@ def test_what_cannot_be_an_answer_is_refused(change, code, says):
     assert says in str(caught.value) and "response 1.3" in str(caught.value)
 
 
+@pytest.mark.parametrize("candidates, says", [
+    ((), "candidates for 0 of its 4 tokens"),
+    (((5,), (6,), (9, 2)), "candidates for 3"),
+    (((5,), (6,), (2, 3), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9, 10), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9, -1), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9,), ()), "token 0 and 0 candidates"),
+])
+def test_candidates_that_a_token_was_not_chosen_from_are_refused(candidates, says):
+    with pytest.raises(RunError, match=f"RL617 .*response 1.3 with (the )?{says}"):
+        require_sound("e", asked_after(candidates[:2]), 4, replace(SOUND, candidates=candidates), 10, candidates=True)
+
+
+def asked_after(candidates):
+    """The stream, begun with tokens that were chosen from these."""
+    return {4: replace(STREAM, request=replace(STREAM.request, prefix=replace(BEGUN, candidates=candidates)))}
+
+
+def test_candidates_come_where_they_are_asked_for():
+    chosen = replace(SOUND, candidates=((5, 1), (6,), (9, 2), (0,)))
+    asked = asked_after(chosen.candidates[:2])
+    require_sound("e", asked, 4, chosen, 10, candidates=True)
+    with pytest.raises(RunError, match=r"RL617 .*candidates for 4"):
+        require_sound("e", asked, 4, chosen, 10)
+    with pytest.raises(RunError, match="another beginning"):
+        require_sound("e", asked, 4, replace(chosen, candidates=((5,), *chosen.candidates[1:])), 10, candidates=True)
+
+
 def test_nobody_asked():
     with pytest.raises(RunError, match="RL617"):
         require_sound("e", {}, 4, SOUND, 10)
