@@ -28,6 +28,7 @@ from rldsl.backends.cluster.training.rank import PolicySpec, RankSpec
 from rldsl.backends.cluster.training.ranks import Ranks, start
 from rldsl.backends.cluster.training.ranks import spawner as rank_spawner
 from rldsl.backends.cluster.training.trainer import ClusterTrainer
+from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.formats.hf_folder import write_folder
 from rldsl.backends.local.formats.tokenizer import CharacterTokenizer
 from rldsl.backends.local.load import load_policy
@@ -100,12 +101,17 @@ def started(folder: Path, dtype: str, wide: bool, parallel: Parallel, reserved: 
 
 def write_dense(folder: Path) -> None:
     """An untied Llama of the toy models' sizes, with weights eight times as large."""
+    write_folder(dense(), folder)
+
+
+def dense() -> Policy:
+    """The model that `write_dense` writes."""
     policy, _ = load_policy("toy:llama-2x128", "float32", SEED, device="cpu")
     with torch.no_grad():
         for parameter in policy.parameters():
             if parameter.dim() == 2:
                 parameter.mul_(8)
-    write_folder(policy, folder)
+    return policy
 
 
 def write_moe(folder: Path) -> None:

@@ -1,4 +1,5 @@
-"""Truncated sampling through the real engines: two tensor ranks train on what vLLM left each token to be chosen from."""
+"""Truncated sampling through the real engines: two tensor ranks train on what vLLM left each token to be chosen from.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ STEPS = 3
 
 
 def test_candidates_are_replayed_through_a_whole_run(tmp_path):
-    recipe = runs.recipe(tmp_path, steps=STEPS, warm=20, cluster="nodes: 1, tensor: 2",
+    recipe = runs.recipe(tmp_path, steps=STEPS, cluster="nodes: 1, tensor: 2",
                          distribution="tis(2.0) + replay(candidates)",
                          system="sync on disaggregated(rollout: 1, train: 2)")
     run = tmp_path / "run"
