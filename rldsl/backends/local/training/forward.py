@@ -53,14 +53,14 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
         others = reference.weights() if "kl_exact" in want else None
 
         def alone(model: Policy, mine: Sequence[Trajectory]) -> Tensor:
-            return _states(model, model.weights(), lay_out(mine, policy.device, share_prompts))
+            return read_states(model, model.weights(), lay_out(mine, policy.device, share_prompts))
 
         def measure(layout: Layout, piece: Sequence[Trajectory]) -> list[Tensor]:
-            states = _states(policy, weights, layout)
+            states = read_states(policy, weights, layout)
             reference_states = None
             if others is not None:
                 with torch.no_grad():
-                    reference_states = (_states(reference, others, layout), others.head)
+                    reference_states = (read_states(reference, others, layout), others.head)
             found = token_statistics(states, weights.head, layout.targets, options, candidates=layout.candidates,
                                      entropy="entropy" in want, reference=reference_states,
                                      squares="squares" in want)
@@ -80,10 +80,11 @@ def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
     with torch.set_grad_enabled(grad):
         weights = critic.weights()
         return _each(critic.device, rows, micro_tokens, share_prompts, 1,
-                     lambda layout, _: [_states(critic, weights, layout).float() @ critic.value])[0]
+                     lambda layout, _: [read_states(critic, weights, layout).float() @ critic.value])[0]
 
 
-def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
+def read_states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
+    """The states that predict the action tokens of a layout, [tokens, D]."""
     factors = rotation(layout.positions, trunk.inverse)
     attend = grouped_attention(layout, trunk.architecture)
     states = hidden_states(trunk.architecture, weights, layout.ids, factors, attend)
