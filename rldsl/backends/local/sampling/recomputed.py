@@ -15,11 +15,8 @@ from torch import Tensor
 
 from rldsl.backends.local.decoder.layout import lay_out
 from rldsl.backends.local.decoder.model import Policy, Weights
-from rldsl.backends.local.training.forward import read_states
+from rldsl.backends.local.training.forward import company, read_states
 from rldsl.runtime.trajectory import Request, Trajectory
-
-FILL = 8
-"""Tokens after each response so far, which it does not see: kernels round products of a few rows otherwise."""
 
 
 class Recomputed:
@@ -44,11 +41,11 @@ class Recomputed:
         self._rows = [self._rows[i] for i in rows.tolist()]
 
     def _logits(self) -> Tensor:
-        filled = [_row(request, (*tokens, *(0,) * FILL)) for request, tokens in self._rows]
-        states = read_states(self._policy, self._weights, lay_out(filled, self._policy.device))
-        ends = torch.tensor([len(row.tokens) for row in filled], device=states.device).cumsum(0)
-        last = (ends.unsqueeze(1) - torch.arange(FILL, 0, -1, device=states.device)).flatten()
-        return (states.index_select(0, last) @ self._weights.head.t())[::FILL]
+        asked = [_row(request, (*tokens, 0)) for request, tokens in self._rows]
+        states = read_states(self._policy, self._weights, lay_out([*asked, *company(asked)], self._policy.device))
+        ends = torch.tensor([len(row.tokens) for row in asked], device=states.device).cumsum(0)
+        wanted = torch.cat((ends - 1, torch.arange(int(ends[-1]), len(states), device=states.device)))
+        return (states.index_select(0, wanted) @ self._weights.head.t())[:len(asked)]
 
 
 def _row(request: Request, tokens: tuple[int, ...]) -> Trajectory:
