@@ -31,6 +31,7 @@ from rldsl.backends.cluster.megatron.layout import Parallel  # noqa: E402
 from rldsl.backends.cluster.placement import TRAIN, Role, reserve  # noqa: E402
 from rldsl.backends.cluster.ray_session import ray_session  # noqa: E402
 from rldsl.backends.cluster.training.trainer import ClusterTrainer  # noqa: E402
+from rldsl.backends.local.decoder.numerics import numerics  # noqa: E402
 from rldsl.backends.local.formats.tokenizer import CharacterTokenizer  # noqa: E402
 from rldsl.backends.local.sampling.sampler import sample  # noqa: E402
 from rldsl.backends.local.training.forward import forward  # noqa: E402
@@ -164,6 +165,15 @@ def embedded(count: int) -> None:
     told("embedded, decoded 16 together", "embedded, trained, each row alone", decoded, computed(together, 1))
     told("embedded, trained, one piece", "embedded, trained, each row alone", computed(together, None),
          computed(together, 1))
+    policy.numerics = numerics({"bit_equal": True})
+    for size in (len(asked), TOGETHER, 1):
+        parts = [sample(policy, asked[i:i + size], SAMPLING, seed=SEED, batch=0, version=0)
+                 for i in range(0, count, size)]
+        rows = [t for part in parts for t in part]
+        drawn = [x for t in rows for x in t.logps]
+        for name, limit in (("one piece", None), ("each row alone", 1)):
+            told(f"embedded with `bitwise`, sampled {size} together", f"the same, trained, {name}", drawn,
+                 computed(rows, limit))
 
 
 if __name__ == "__main__":
