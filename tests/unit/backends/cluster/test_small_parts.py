@@ -196,6 +196,18 @@ def test_the_cluster_block_chooses_the_backend(tmp_path):
         opener(plan, "here:1")
 
 
+def test_equal_bits_are_refused_with_what_was_measured(tmp_path):
+    lack, = lacks(recipe(tmp_path, "nodes: 1", sets=["distribution=bitwise"]))
+    assert "bitwise" in lack.what and "7 to 8 % have equal bits, docs/measurements.md" in lack.what
+    assert lack.fix == "leave bitwise out"
+
+
+@pytest.mark.parametrize("distribution", ["tis(2.0) + replay(candidates)", "on_policy"])
+def test_truncation_goes_with_tensor_parallelism(tmp_path, distribution):
+    sets = [f"distribution={distribution}", "sampling.top_p=0.9", "sampling.top_k=50"]
+    assert not [*lacks(recipe(tmp_path, "nodes: 1, tensor: 2", sets=sets))]
+
+
 def test_what_the_engines_lack_is_named(tmp_path):
     assert not [*lacks(recipe(tmp_path, "nodes: 1"))]
     kept = recipe(tmp_path, "nodes: 1", "partial(0.5, resume: keep_state) on disaggregated(rollout: 1, train: 1)")
