@@ -54,7 +54,7 @@ def _choices(recipe: Recipe) -> Iterator[Lack]:
         asked = node.choice.engines().keys() if isinstance(node.choice, Alignment) else set()
         if missing := [UNEQUAL.get(name, name) for name in sorted(asked - ALIGNED)]:
             yield Lack(f"its engines cannot do what {node.choice.name} asks ({', '.join(missing)})",
-                       f"leave {node.choice.name} out")
+                       f"leave {node.choice.name} out, or {LOCAL}")
     for node in recipe.nodes():
         if node.choice.engine:
             yield Lack(f"`{node.name}` needs {node.choice.engine}", f"leave {node.name} out")

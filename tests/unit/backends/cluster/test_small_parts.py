@@ -94,7 +94,8 @@ def test_candidates_that_a_token_was_not_chosen_from_are_refused(candidates, say
 
 def asked_after(candidates):
     """The stream, begun with tokens that were chosen from these."""
-    return {4: replace(STREAM, request=replace(STREAM.request, prefix=replace(BEGUN, candidates=candidates)))}
+    begun = replace(STREAM.request.prefix, candidates=candidates)
+    return {4: replace(STREAM, request=replace(STREAM.request, prefix=begun))}
 
 
 def test_candidates_come_where_they_are_asked_for():
@@ -199,7 +200,7 @@ def test_the_cluster_block_chooses_the_backend(tmp_path):
 def test_equal_bits_are_refused_with_what_was_measured(tmp_path):
     lack, = lacks(recipe(tmp_path, "nodes: 1", sets=["distribution=bitwise"]))
     assert "bitwise" in lack.what and "7 to 8 % have equal bits, docs/measurements.md" in lack.what
-    assert lack.fix == "leave bitwise out"
+    assert lack.fix.startswith("leave bitwise out, or run it in one process")
 
 
 @pytest.mark.parametrize("distribution", ["tis(2.0) + replay(candidates)", "on_policy"])
