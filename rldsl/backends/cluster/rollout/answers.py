@@ -31,7 +31,7 @@ def require_sound(engine: str, asked: Mapping[int, Stream], stream: int, found: 
             "RL601", f"{engine} gave {place} a log-prob that is not finite (stage: sample)",
             why="its token was drawn from nothing; no optimizer step was taken",
             fix="the weights that sampled hold numbers that are not finite: start from a sound model"))
-    if wrong := _wrong(wanted, found, vocabulary) or _foreign(found, vocabulary, candidates):
+    if wrong := _wrong(wanted, found, vocabulary) or _foreign(wanted, found, vocabulary, candidates):
         raise _unsound(engine, f"{place} with {wrong}")
 
 
@@ -45,7 +45,8 @@ def _wrong(wanted: Stream, found: Trajectory, vocabulary: int) -> str:
         return f"the log-prob {max(found.logps):g}, a probability above 1"
     n = len(begun.tokens)
     given = begun.tokens, begun.logps, begun.versions, begun.candidates
-    if (found.tokens[:n], found.logps[:n], found.versions[:n], found.candidates[:n]) != given:
+    known = found.candidates[:len(begun.candidates)]
+    if (found.tokens[:n], found.logps[:n], found.versions[:n], known) != given:
         return "another beginning than it was given"
     if found.finish not in FINISHES:
         return f"the reason {found.finish!r} for its end"
@@ -54,11 +55,13 @@ def _wrong(wanted: Stream, found: Trajectory, vocabulary: int) -> str:
     return ""
 
 
-def _foreign(found: Trajectory, vocabulary: int, wanted: bool) -> str:
-    """What cannot be in recorded candidates; "" where nothing is wrong."""
-    if len(found.candidates) != (len(found.tokens) if wanted else 0):
+def _foreign(asked: Stream, found: Trajectory, vocabulary: int, wanted: bool) -> str:
+    """What cannot be in recorded candidates; "" where nothing is wrong. What another model began with has none."""
+    begun = asked.request.prefix
+    without = len(begun.tokens) - len(begun.candidates) if wanted else len(found.tokens)
+    if len(found.candidates) != len(found.tokens) - without:
         return f"candidates for {len(found.candidates)} of its {len(found.tokens)} tokens"
-    for token, ids in zip(found.tokens, found.candidates, strict=False):
+    for token, ids in zip(found.tokens[without:], found.candidates, strict=True):
         if token not in ids or not 0 <= min(ids) <= max(ids) < vocabulary:
             return f"the token {token} and {len(ids)} candidates that it cannot have been chosen from"
     return ""

@@ -80,7 +80,7 @@ def test_what_cannot_be_an_answer_is_refused(change, code, says):
 
 
 @pytest.mark.parametrize("candidates, says", [
-    ((), "candidates for 0 of its 4 tokens"),
+    (((5,), (6,)), "candidates for 2 of its 4 tokens"),
     (((5,), (6,), (9, 2)), "candidates for 3"),
     (((5,), (6,), (2, 3), (0,)), "token 9 and 2 candidates"),
     (((5,), (6,), (9, 10), (0,)), "token 9 and 2 candidates"),
@@ -106,6 +106,12 @@ def test_candidates_come_where_they_are_asked_for():
         require_sound("e", asked, 4, chosen, 10)
     with pytest.raises(RunError, match="another beginning"):
         require_sound("e", asked, 4, replace(chosen, candidates=((5,), *chosen.candidates[1:])), 10, candidates=True)
+
+
+def test_another_models_beginning_has_no_candidates():
+    require_sound("e", {4: STREAM}, 4, replace(SOUND, candidates=((9, 2), (0,))), 10, candidates=True)
+    with pytest.raises(RunError, match=r"RL617 .*candidates for 1 of its 4"):
+        require_sound("e", {4: STREAM}, 4, replace(SOUND, candidates=((0,),)), 10, candidates=True)
 
 
 def test_nobody_asked():
