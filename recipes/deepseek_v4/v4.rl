@@ -13,7 +13,7 @@ recipe v4_expert extends r1_reasoning {
   cluster  { local }
   evidence { unpublished: ["sampling.n", "gate.high", "gate.coef", "data.prompts", "optim.lr"] }
 
-  profile toy {  # no engine here gives equal bits: weights of 4 bits are left
+  profile toy {  # equal bits take several times as long: weights of 4 bits are left
     feedback     = verify(exact)
     distribution = on_policy + qat(mxfp4)
     sampling     = group(8, max_tokens: 6)

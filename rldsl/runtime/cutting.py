@@ -47,5 +47,6 @@ def beginning(t: Trajectory, length: int) -> Prefix:
 def own(t: Trajectory, given: Mapping[int, Prefix]) -> Trajectory:
     """The response without what its group began with, which is part of its prompt."""
     n = len(given[t.group].tokens)
+    recorded = min(len(t.candidates), len(t.tokens) - n)  # another model's beginning has none
     return replace(t, prompt=t.prompt + t.tokens[:n], tokens=t.tokens[n:], logps=t.logps[n:], versions=t.versions[n:],
-                   candidates=t.candidates[n:])
+                   candidates=t.candidates[len(t.candidates) - recorded:])

@@ -17,6 +17,7 @@ from rldsl.compiler.objective import Objective
 from rldsl.diagnostics import Diagnostic
 
 from .batch import Batch
+from .equal_bits import require_equal_bits
 from .errors import RunError
 from .information import information
 from .metrics import KEPT, LOSS
@@ -123,6 +124,7 @@ def update(run: Run, work: Work, node: Node) -> None:
     policy = options["policy"] and warm
     if not policy and not options["critic"]:
         return
+    require_equal_bits(run, work, node)
     factor = lr_factor(run.settings, run.progress.batch)
     seed = f"{run.settings.seed}/{work.batch}"
     for part in cuts(work.table, groups, options["updates_per_batch"], options["epochs"], seed):

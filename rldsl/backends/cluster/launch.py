@@ -275,4 +275,4 @@ def _engine_spec(plan: Plan, recipe: Recipe, found: Source, wanted: tuple[Role, 
                       settings.cluster.rollout_tensor, any(role.gpus for role in wanted),
                       found.cache_bytes(getattr(torch, dtype).itemsize), asked.get("replay_routing", False),
                       asked.get("head_dtype") == "float32", recipe.schedule.choice.keeps_state(),
-                      recipe.placement.choice.serves())
+                      recipe.placement.choice.serves(), asked.get("replay_candidates", False))

@@ -31,9 +31,8 @@ class Capability:
     lacks: tuple[str, ...] = ()
 
 
-ALIGNED = {"head_dtype", "weights", "replay_candidates"}
-"""What alignment may ask of this engine. Of the rest, nothing routes here, and decoding a token at a time rounds
-otherwise than a forward over whole responses."""
+ALIGNED = {"head_dtype", "weights", "replay_candidates", "bit_equal"}
+"""What alignment may ask of this engine. Nothing routes here."""
 
 
 def apart(choice: Choice) -> str | None:

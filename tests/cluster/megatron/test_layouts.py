@@ -25,12 +25,12 @@ def flat(tensors: dict) -> torch.Tensor:
     return torch.cat([tensors[name].double().flatten() for name in sorted(tensors)])
 
 
-def compare(processes, parallel: Parallel, folder, made, updates, rows, optimizer=SGD, **roles):
+def compare(processes, parallel: Parallel, folder, made, updates, rows, optimizer=SGD, sampling=SAMPLING, **roles):
     """(change here, change in the embedded backend, our tally, its tally), over all updates."""
-    engine = embedded(folder, made, optimizer, **roles)
+    engine = embedded(folder, made, optimizer, sampling=sampling, **roles)
     start = flat(exported(engine.policy))
     theirs = [engine.update(j) for j in updates]
-    spec = spec_of(parallel, folder, "float32", made, SAMPLING, optimizer, **roles)
+    spec = spec_of(parallel, folder, "float32", made, sampling, optimizer, **roles)
     answers = processes.run(parallel.ranks, jobs.using, spec, jobs.trained, rows, [packed(j) for j in updates])
     ours = [Tally() for _ in updates]
     for _, tallies in answers:

@@ -85,12 +85,13 @@ def job(made: Objective, rows: list[Trajectory], *, wants: tuple[str, ...] = ("l
 
 def embedded(folder: Path, made: Objective, optimizer: OptimizerSpec, *,
              critic: tuple[OptimizerSpec, int] | None = None, reference: Path | None = None,
-             teachers: Teachers | None = None, part: Part = ALL, weights: str | None = None) -> LocalEngine:
+             teachers: Teachers | None = None, part: Part = ALL, weights: str | None = None,
+             sampling: SamplingOptions = SAMPLING) -> LocalEngine:
     """The embedded backend with the weights of a folder, of which a part is trained, computing with rounded ones."""
     policy = load(folder)
     policy.numerics = numerics({"weights": weights})
     restrict(policy, part, SEED)
-    return LocalEngine(policy, made, SAMPLING, optimizer, seed=0, critic=critic,
+    return LocalEngine(policy, made, sampling, optimizer, seed=0, critic=critic,
                        reference=(lambda: load(reference)) if reference else None, teachers=teachers)
 
 

@@ -1,4 +1,5 @@
-"""The experts that come with a response are those of the weights that each of its tokens was sampled with."""
+"""The experts and the candidates that come with a response are those of the weights that each of its tokens was
+sampled with."""
 
 from __future__ import annotations
 
@@ -20,3 +21,11 @@ def test_experts_are_recorded_and_spliced_over_weight_versions(seen, resume):
     assert found["rows"] == 6 and found["versions"] == [0, 1]
     assert found["whole"] and found["before"] and found["after"]
     assert not found["other"], "the two versions must route differently for this to say anything"
+
+
+@pytest.mark.parametrize("resume", ["reprefill", "keep_state"])
+def test_candidates_are_recorded_and_spliced_over_weight_versions(seen, resume):
+    """Each token has the ids that top_k and top_p left, and its log-prob is the one over them."""
+    found = seen[resume]
+    assert found["sizes"] > 5 and found["gap"] < 1e-4
+    assert found["sets"] > 0.99, "a token at the very edge may fall either way"

@@ -1,7 +1,8 @@
 """Log-prob, entropy, exact KL and Σπ² per token from a vocabulary spread over ranks, whose logits are never gathered.
 
 Each rank multiplies the states with its own rows of the vocabulary, a few tokens at a time, and computes them again in
-the backward pass. Between ranks travel five numbers per token at most: a maximum, then sums.
+the backward pass. Between ranks travel five numbers per token at most: a maximum, then sums; where sampling truncates
+and recorded no candidates, those of `truncation` beside.
 Source: the vocabulary-parallel cross entropy of Megatron-LM (arXiv:1909.08053, section 3), here with entropy and KL.
 """
 
@@ -18,6 +19,8 @@ from torch import Tensor
 from rldsl.backends.local.distribution import scaled, truncates
 from rldsl.backends.local.training.logprob import CHUNK_LOGITS
 from rldsl.runtime.trajectory import SamplingOptions
+
+from .truncation import truncated
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def token_statistics(hidden: Tensor, head: Tensor, targets: Tensor, vocabulary: 
 
     hidden [N, D] is the same on every rank, head [V/tp, D] is this rank's, targets int64 [N]. `reference` is another
     policy's (hidden, head), constant. `candidates`, int64 [N, most], are the tokens that the distribution is over,
-    where they are recorded; else top_k and top_p need the whole vocabulary on one rank. `wide` multiplies in float32.
+    where they are recorded; else what top_k and top_p leave, and the target. `wide` multiplies in float32.
     Without `reduced` the gradient of hidden is this rank's share only.
     """
     ref_hidden, ref_head = reference or (None, None)
@@ -89,11 +92,12 @@ def policy_logits(hidden: Tensor, head: Tensor, targets: Tensor, candidates: Ten
         raw[:, max(0, v.size - v.first):] = -torch.inf
     if candidates is not None:
         return (raw.float() / spec.options.temperature).masked_fill(~_listed(candidates, v), -torch.inf)
-    logits = scaled(raw, spec.options)
-    if truncates(spec.options):  # on one rank only, which then holds every target
-        at = targets.unsqueeze(1)
-        logits = logits.scatter(1, at, raw.gather(1, at).float() / spec.options.temperature)
-    return logits
+    if not truncates(spec.options):
+        return scaled(raw, spec.options)
+    every = raw.float() / spec.options.temperature
+    logits = scaled(raw, spec.options) if v.ranks == 1 else truncated(every, spec.options, v)
+    here, column = (x.unsqueeze(1) for x in _target(targets, v))
+    return logits.scatter(1, column, torch.where(here, every.gather(1, column), logits.gather(1, column)))
 
 
 def _listed(candidates: Tensor, v: Vocabulary) -> Tensor:

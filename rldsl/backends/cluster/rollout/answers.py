@@ -16,7 +16,8 @@ ABOVE_ONE = 1e-4
 """How far rounding may lift a log-prob above 0."""
 
 
-def require_sound(engine: str, asked: Mapping[int, Stream], stream: int, found: Trajectory, vocabulary: int) -> None:
+def require_sound(engine: str, asked: Mapping[int, Stream], stream: int, found: Trajectory, vocabulary: int, *,
+                  candidates: bool = False) -> None:
     """RunError RL601 for a log-prob that is no number, RL617 for anything else that cannot be an answer."""
     wanted = asked.get(stream)
     if wanted is None:
@@ -30,7 +31,7 @@ def require_sound(engine: str, asked: Mapping[int, Stream], stream: int, found: 
             "RL601", f"{engine} gave {place} a log-prob that is not finite (stage: sample)",
             why="its token was drawn from nothing; no optimizer step was taken",
             fix="the weights that sampled hold numbers that are not finite: start from a sound model"))
-    if wrong := _wrong(wanted, found, vocabulary):
+    if wrong := _wrong(wanted, found, vocabulary) or _foreign(wanted, found, vocabulary, candidates):
         raise _unsound(engine, f"{place} with {wrong}")
 
 
@@ -43,12 +44,26 @@ def _wrong(wanted: Stream, found: Trajectory, vocabulary: int) -> str:
     if max(found.logps, default=0.0) > ABOVE_ONE:
         return f"the log-prob {max(found.logps):g}, a probability above 1"
     n = len(begun.tokens)
-    if (found.tokens[:n], found.logps[:n], found.versions[:n]) != (begun.tokens, begun.logps, begun.versions):
+    given = begun.tokens, begun.logps, begun.versions, begun.candidates
+    known = found.candidates[:len(begun.candidates)]
+    if (found.tokens[:n], found.logps[:n], found.versions[:n], known) != given:
         return "another beginning than it was given"
     if found.finish not in FINISHES:
         return f"the reason {found.finish!r} for its end"
     if not n < len(found.tokens) <= most or (found.finish == "length" and len(found.tokens) != most):
         return f"{len(found.tokens)} tokens, ended by {found.finish}, where {most} are the limit"
+    return ""
+
+
+def _foreign(asked: Stream, found: Trajectory, vocabulary: int, wanted: bool) -> str:
+    """What cannot be in recorded candidates; "" where nothing is wrong. What another model began with has none."""
+    begun = asked.request.prefix
+    without = len(begun.tokens) - len(begun.candidates) if wanted else len(found.tokens)
+    if len(found.candidates) != len(found.tokens) - without:
+        return f"candidates for {len(found.candidates)} of its {len(found.tokens)} tokens"
+    for token, ids in zip(found.tokens[without:], found.candidates, strict=True):
+        if token not in ids or not 0 <= min(ids) <= max(ids) < vocabulary:
+            return f"the token {token} and {len(ids)} candidates that it cannot have been chosen from"
     return ""
 
 

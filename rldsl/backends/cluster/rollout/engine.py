@@ -29,6 +29,18 @@ STEP_TOKENS = 4096
 """Tokens that one step of an engine on CPU computes at most: prompts beyond it wait for the next."""
 
 
+@dataclass(frozen=True)
+class _Recorded:
+    """What the worker noted of a stream: the experts [computed tokens, layers, k] of every token that it has computed,
+    the candidates of every token that it has sampled since it was last asked; None where nobody wants them."""
+
+    routes: np.ndarray | None = None
+    candidates: Sequence[np.ndarray] | None = None
+
+
+NOTHING = _Recorded()
+
+
 @dataclass
 class _Live:
     """A stream under way, `inside` as the engine calls it: what was sampled since its prefix."""
@@ -40,16 +52,25 @@ class _Live:
     logps: list[float] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
 
-    def whole(self, computed: np.ndarray | None) -> Prefix:
-        """Everything of the response so far. Of `computed`, the experts of every token that the engine has computed,
-        those count that were not chosen before a pause: what is computed again was sampled with the old ones."""
+    def whole(self, recorded: _Recorded = NOTHING) -> Prefix:
+        """Everything of the response so far. Of the experts, those count that were not chosen before a pause: what is
+        computed again was sampled with the old ones. A greedy token has no candidate beside itself."""
         request, old = self.stream.request, self.stream.request.prefix
         tokens = old.tokens + tuple(self.tokens)
-        routes = old.routes
-        if computed is not None:
-            new = computed[len(routes):len(request.prompt) + max(len(tokens) - 1, 0)]
+        routes, candidates = old.routes, old.candidates
+        if recorded.routes is not None:
+            new = recorded.routes[len(routes):len(request.prompt) + max(len(tokens) - 1, 0)]
             routes = (*routes, *(tuple(map(tuple, token)) for token in new.tolist()))
-        return Prefix(tokens, old.logps + tuple(self.logps), old.versions + tuple(self.versions), routes=routes)
+        if recorded.candidates is not None:
+            sets = ([t] for t in self.tokens) if self.greedy else (
+                ids.tolist() for ids in recorded.candidates[:len(self.tokens)])
+            candidates = (*candidates, *map(tuple, sets))
+        return Prefix(tokens, old.logps + tuple(self.logps), old.versions + tuple(self.versions), candidates, routes)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most likely token has all the probability."""
+        return self.params["temperature"] == 0
 
 
 class VllmEngine:
@@ -74,6 +95,8 @@ class VllmEngine:
                 raise differs(name, getattr(model, name), wanted, "vLLM")
         if spec.routes:
             self._engine.collective_rpc("record_routes")
+        if spec.candidates:
+            self._engine.collective_rpc("record_candidates")
 
     @property
     def busy(self) -> bool:
@@ -118,16 +141,20 @@ class VllmEngine:
             del self._live[int(output.request_id)]
             ended.append((live, finish))
         self.steps += 1
-        computed = self._computed([live for live, _ in ended])
-        return [(live.stream.id, _trajectory(live, finish, self.spec.tokenizer, computed.get(live.inside)))
-                for live, finish in ended]
+        recorded = self._recorded([live for live, _ in ended])
+        return [(live.stream.id, _trajectory(live, finish, self.spec.tokenizer, found))
+                for (live, finish), found in zip(ended, recorded, strict=True)]
 
-    def _computed(self, streams: list[_Live], kept: Sequence[_Live] = ()) -> dict[str, np.ndarray]:
-        """{what the engine calls a stream: the experts of its computed tokens}; nothing where nobody asked."""
-        if not self.spec.routes or not streams:
-            return {}
-        names = [[live.inside for live in each] for each in (streams, kept)]
-        return self._engine.collective_rpc("routes", args=tuple(names))[0]
+    def _recorded(self, streams: Sequence[_Live], kept: Sequence[_Live] = ()) -> list[_Recorded]:
+        """What was recorded of each stream, which is then forgotten, but for the experts of those that are `kept`."""
+        names, stay = [live.inside for live in streams], [live.inside for live in kept]
+        routes = self._asked(self.spec.routes, "routes", names, stay)
+        candidates = self._asked(self.spec.candidates, "candidates", names)
+        return [_Recorded(routes.get(name), candidates.get(name)) for name in names]
+
+    def _asked(self, wanted: bool, method: str, names: list[str], *more: list[str]) -> dict[str, Any]:
+        """The worker's answer; nothing where nobody wants it."""
+        return self._engine.collective_rpc(method, args=(names, *more))[0] if wanted and names else {}
 
     def pause(self, only: Collection[int] | None = None) -> list[Stream]:
         """Stops every stream, or only these; each comes back with what it has so far as its prefix. An engine that
@@ -140,9 +167,9 @@ class VllmEngine:
         self._live = {name: live for name, live in self._live.items() if name not in stopped}
         kept = self._kept.hold(stopped) if self.spec.keeps else set()
         self._abort([name for name in stopped if name not in kept])
-        computed = self._computed(list(stopped.values()), [stopped[name] for name in kept])
-        return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole(computed.get(live.inside))))
-                for live in stopped.values()]
+        recorded = self._recorded(list(stopped.values()), [stopped[name] for name in kept])
+        return [replace(live.stream, request=replace(live.stream.request, prefix=live.whole(found)))
+                for live, found in zip(stopped.values(), recorded, strict=True)]
 
     def _abort(self, names: Sequence[int]) -> None:
         self._engine.abort_request([str(name) for name in names])
@@ -186,7 +213,7 @@ def _take(live: _Live, output: Any, version: int, tokenizer: Any) -> str | None:
     new = output.outputs[0]
     for token, found in zip(new.token_ids, new.logprobs, strict=True):
         live.tokens.append(token)
-        live.logps.append(0.0 if live.params["temperature"] == 0 else found[token].logprob)
+        live.logps.append(0.0 if live.greedy else found[token].logprob)
         live.versions.append(version)
         if live.stream.options.stop and _says(live, tokenizer):
             return "stop"
@@ -201,9 +228,9 @@ def _says(live: _Live, tokenizer: Any) -> bool:
     return any(text in tail for text in stop)
 
 
-def _trajectory(live: _Live, finish: str, tokenizer: Any, computed: np.ndarray | None) -> Trajectory:
-    r, whole = live.stream.request, live.whole(computed)
+def _trajectory(live: _Live, finish: str, tokenizer: Any, recorded: _Recorded) -> Trajectory:
+    r, whole = live.stream.request, live.whole(recorded)
     ids = whole.tokens
     text = tokenizer.decode(ids[:-1] if ids and ids[-1] in tokenizer.eos else ids)
     return Trajectory(r.group, r.first, r.row, r.prompt, ids, whole.logps, whole.versions, finish, text,
-                      routes=whole.routes)
+                      candidates=whole.candidates, routes=whole.routes)

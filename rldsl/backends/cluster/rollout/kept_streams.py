@@ -49,7 +49,7 @@ class KeptStreams:
         if found is None:
             return None
         room = len(self._scheduler.running) < self._scheduler.max_num_running_reqs
-        if not room or found.live.whole(None).tokens != stream.request.prefix.tokens:
+        if not room or found.live.whole().tokens != stream.request.prefix.tokens:
             self._abort([found.name])
             return None
         self._scheduler.running.append(found.request)

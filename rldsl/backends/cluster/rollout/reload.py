@@ -14,6 +14,7 @@ from torch import nn
 
 from rldsl.backends.cluster.weights import Manifest, sums, unpack
 
+from .candidate_recorder import CandidateRecorder
 from .route_recorder import RouteRecorder
 
 
@@ -45,6 +46,14 @@ class WeightReceiver:
     def routes(self, requests: list[str], kept: list[str]) -> dict[str, np.ndarray]:
         """See `RouteRecorder.take`."""
         return self.route_recorder.take(requests, kept)
+
+    def record_candidates(self) -> None:
+        """From now on, `candidates` knows what every token is chosen from."""
+        self.candidate_recorder = CandidateRecorder(self.model_runner)
+
+    def candidates(self, requests: list[str]) -> dict[str, list[np.ndarray]]:
+        """See `CandidateRecorder.take`."""
+        return self.candidate_recorder.take(requests)
 
     def held(self) -> dict[str, int]:
         """The sums of the weights that the model computes with. What two modules share counts once, as long as they

@@ -264,7 +264,8 @@ class Rollouts:
 
     def _accept(self, engine: EngineProcess, report: Report) -> None:
         for stream, found in report.finished:
-            require_sound(engine.name, engine.under_way, stream, found, self.spec.vocabulary)
+            require_sound(engine.name, engine.under_way, stream, found, self.spec.vocabulary,
+                          candidates=self.spec.candidates)
             del engine.under_way[stream]
             self._finished.append((stream, found))
 

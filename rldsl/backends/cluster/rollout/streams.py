@@ -15,9 +15,9 @@ class EngineSpec:
     """What an engine is built from. `folder` is a Hugging Face model folder; `tokenizer` has `eos` and `decode`;
     `vocabulary` counts token ids; prompt and response together have at most `context` tokens. `parallel` devices hold
     one copy of the model; `gpu` says whether they are GPUs. `cache_bytes` is for keys and values, on CPU only. With
-    `routes` every response comes with the experts of its tokens; a `wide` head multiplies in float32; one that `keeps`
-    goes on with a stopped stream from the keys and values that it has of it. `sets` engines share the devices, each
-    with weights of its own."""
+    `routes` every response comes with the experts of its tokens, with `candidates` with what each of them was chosen
+    from; a `wide` head multiplies in float32; one that `keeps` goes on with a stopped stream from the keys and values
+    that it has of it. `sets` engines share the devices, each with weights of its own."""
 
     folder: str
     tokenizer: Any
@@ -32,6 +32,7 @@ class EngineSpec:
     wide: bool = False
     keeps: bool = False
     sets: int = 1
+    candidates: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from rldsl.backends.cluster.megatron import cpu
 from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave, place
 from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
 from rldsl.backends.local.decoder.trained_part import Part
-from rldsl.backends.local.distribution import truncates
 from rldsl.backends.local.engine import CRITIC, POLICY
 from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
 from rldsl.backends.local.stage import WHOLE
@@ -98,7 +97,7 @@ class RankSpec:
 
 
 @dataclass(frozen=True)
-class Part:
+class Share:
     """One shard's share of a column over all rows: which rows, and their numbers one after another."""
 
     positions: list[int]
@@ -116,13 +115,11 @@ def refuse(spec: RankSpec) -> None:
               if not (is_divergence(name) and spec.teachers is not None)]
     if spec.policy is not None and spec.policy.part.rank is not None and read_shape(spec.policy.folder).experts:
         needs.append("optim.lora_rank and a model with experts")
-    if truncates(spec.sampling) and spec.parallel.tensor > 1 and "replay_candidates" not in spec.align:
-        needs.append(f"top_p or top_k with tensor: {spec.parallel.tensor}, where no rank sees the whole vocabulary")
     if needs:
         raise RecipeError([Diagnostic(
             "RL406", f"the cluster backend cannot train with {'; '.join(needs)}",
             why="what it computed would not be what the recipe says",
-            fix="run it in one process, cluster { local }; top_p and top_k go with tensor: 1")])
+            fix="run it in one process, cluster { local }")])
 
 
 class Rank:
@@ -164,7 +161,7 @@ class Rank:
             held, own = hold(spec.critic.folder, dtype, spec.critic.optimizer, critic=True, weights=spec.critic.weights)
             self.critic = CriticTrainer(held, own, spec.critic.steps)
 
-    def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str], cutting: Cutting) -> Part | None:
+    def logprobs(self, policy: str, rows: Sequence[Trajectory], wants: Sequence[str], cutting: Cutting) -> Share | None:
         """Quantities of a frozen model by its name, else of the policy, of this shard's rows."""
         from rldsl.backends.cluster.megatron.policy import measure
 
@@ -172,7 +169,7 @@ class Rank:
         with cpu.devices():
             return self._part(*measure(held, rows, wants, self.spec.sampling, cutting, self.beside))
 
-    def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Part | None:
+    def values(self, rows: Sequence[Trajectory], cutting: Cutting) -> Share | None:
         """The critic's values of this shard's rows, as the column "values"."""
         from rldsl.backends.cluster.megatron.critic import values
 
@@ -263,7 +260,7 @@ class Rank:
         """Parts from the other ranks."""
         leave()
 
-    def _part(self, positions: list[int], columns: Mapping[str, Tensor]) -> Part | None:
+    def _part(self, positions: list[int], columns: Mapping[str, Tensor]) -> Share | None:
         if not self.place.speaks:
             return None
-        return Part(positions, {name: c.detach().double().cpu().numpy() for name, c in columns.items()})
+        return Share(positions, {name: c.detach().double().cpu().numpy() for name, c in columns.items()})

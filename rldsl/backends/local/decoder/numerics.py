@@ -17,11 +17,13 @@ from torch import Tensor
 @dataclass(frozen=True)
 class Numerics:
     """`head` is the dtype of the head's product (none: the policy's own); `quantise` rounds a projection's weights
-    [out, in] (none: nothing is rounded); `candidates` records what truncation left to choose from and trains on it."""
+    [out, in] (none: nothing is rounded); `candidates` records what truncation left to choose from and trains on it; for
+    `equal_bits` sampling computes what training computes, and keeps nothing."""
 
     head: torch.dtype | None = None
     quantise: Callable[[Tensor], Tensor] | None = None
     candidates: bool = False
+    equal_bits: bool = False
 
     def rounded(self, weight: Tensor) -> Tensor:
         """The weights of a forward. The gradient passes to `weight` as if nothing had been rounded."""
@@ -33,7 +35,8 @@ class Numerics:
 def numerics(asked: Mapping[str, Any]) -> Numerics:
     """From the options that alignment puts on the graph's nodes."""
     head = torch.float32 if asked.get("head_dtype") == "float32" else None
-    return Numerics(head, FORMATS.get(asked.get("weights")), asked.get("replay_candidates", False))
+    return Numerics(head, FORMATS.get(asked.get("weights")), asked.get("replay_candidates", False),
+                    asked.get("bit_equal", False))
 
 
 @dataclass(frozen=True)

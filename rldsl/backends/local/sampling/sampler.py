@@ -19,6 +19,7 @@ from rldsl.diagnostics import Diagnostic, RecipeError
 from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
 
 from .cache import Cache
+from .recomputed import Recomputed
 
 DRAWN_STEPS = 64
 """Uniforms are hashed for this many steps at a time."""
@@ -151,23 +152,43 @@ def _prefill(policy: Policy, weights: Weights, requests: Sequence[Request]
     return states.index_select(0, lengths.cumsum(0) - 1), layers, seen
 
 
+class _Cached:
+    """The next logits from the keys and values of everything before; as `Recomputed`, which keeps none."""
+
+    def __init__(self, policy: Policy, weights: Weights, requests: Sequence[Request], owner: Tensor, steps: int):
+        self._policy, self._weights, self._owner = policy, weights, owner
+        self._states, layers, seen = _prefill(policy, weights, requests)
+        self._cache = Cache(layers, owner, seen, steps)
+        columns = torch.arange(self._cache.length + steps, device=policy.device)
+        self._table = rotation(columns, policy.inverse)
+
+    def begin(self) -> Tensor:
+        return (self._states @ self._weights.head.t()).index_select(0, self._owner)
+
+    def step(self, token: Tensor, position: Tensor) -> Tensor:
+        factors = self._table.index_select(0, position)
+        return _step(self._policy, self._weights, self._cache, token, factors) @ self._weights.head.t()
+
+    def keep(self, rows: Tensor) -> None:
+        self._cache.keep(rows)
+
+
 def _decode(policy: Policy, weights: Weights, requests: Sequence[Request], draw: _Draw) -> _Record:
     device, steps = policy.device, draw.options.max_tokens - min(len(r.prefix.tokens) for r in requests)
     alive, owner = _start(requests, device)
     record = _Record([r.prefix.tokens for r in requests for _ in range(r.siblings)], device)
-    states, layers, seen = _prefill(policy, weights, requests)
-    cache = Cache(layers, owner, seen, steps)
-    table = rotation(torch.arange(cache.length + steps, device=device), policy.inverse)
-    logits = (states @ weights.head.t()).index_select(0, owner)
+    source = Recomputed(policy, weights, requests) if policy.numerics.equal_bits else (
+        _Cached(policy, weights, requests, owner, steps))
+    logits = source.begin()
     for step in range(steps):
         token, logp, kept = _choose(logits, alive, draw, step)
         record.write(alive.slot, step, token, logp)
         if policy.numerics.candidates:
             record.write_candidates(alive.slot, kept)
-        token = _drop_finished(policy, alive, cache, record, token, step, draw)
+        token = _drop_finished(policy, alive, source, record, token, step, draw)
         if token is None:
             break
-        logits = _step(policy, weights, cache, token, table.index_select(0, alive.position)) @ weights.head.t()
+        logits = source.step(token, alive.position)
         alive.position += 1
     return record
 
@@ -207,8 +228,8 @@ def _choose(logits: Tensor, alive: _Alive, draw: _Draw, step: int) -> tuple[Tens
     return token.squeeze(1), logps.gather(1, token).squeeze(1), logps > -torch.inf
 
 
-def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record, token: Tensor, step: int,
-                   draw: _Draw) -> Tensor | None:
+def _drop_finished(policy: Policy, alive: _Alive, source: _Cached | Recomputed, record: _Record, token: Tensor,
+                   step: int, draw: _Draw) -> Tensor | None:
     """Note who ended at `step`; compact once an eighth has. The tokens to feed next, or None when all ended."""
     stopped = _ends(policy, alive, record, token, step, draw.options.stop) & ~alive.done
     ended = stopped | (alive.begun + step + 1 == draw.options.max_tokens) & ~alive.done
@@ -223,7 +244,7 @@ def _drop_finished(policy: Policy, alive: _Alive, cache: Cache, record: _Record,
     if len(going) > 0.875 * len(token):
         return token
     alive.keep(going)
-    cache.keep(going)
+    source.keep(going)
     return token.index_select(0, going)
 
 

@@ -142,7 +142,7 @@ class LocalStream:
                 if t.finish == "stop" or limit == options.max_tokens:
                     ended.append(t)
                 else:
-                    prefix = Prefix(t.tokens, t.logps, t.versions)
+                    prefix = Prefix(t.tokens, t.logps, t.versions, t.candidates)
                     going.append(replace(asked, request=replace(asked.request, prefix=prefix)))
         with self._changed:
             self._flight = going + self._flight[len(flight):]

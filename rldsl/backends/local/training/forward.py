@@ -19,6 +19,8 @@ from .logprob import token_statistics
 from .teachers import Teachers, divergences
 
 QUANTITIES = frozenset({"logp_current", "entropy", "kl_exact", "squares"})
+ALIKE = 64
+"""Tokens from which on, and in steps of which, kernels here round a row alike whatever is beside it."""
 
 
 class Critic(Trunk):
@@ -42,25 +44,20 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
     rows that record their candidates, over those. No result depends on `micro_tokens` or `share_prompts`.
     """
     compared = sorted(filter(is_divergence, want))
-    if unknown := want - QUANTITIES - set(compared):
-        raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")
-    if "kl_exact" in want and reference is None:
-        raise ValueError("kl_exact needs a reference policy")
-    if compared and teachers is None:
-        raise ValueError("a divergence needs teachers")
+    _require_sides(want - set(compared), reference, bool(compared), teachers)
     with torch.set_grad_enabled(grad):
         weights = policy.weights()
         others = reference.weights() if "kl_exact" in want else None
 
         def alone(model: Policy, mine: Sequence[Trajectory]) -> Tensor:
-            return _states(model, model.weights(), lay_out(mine, policy.device, share_prompts))
+            return read_states(model, model.weights(), lay_out(mine, policy.device, share_prompts))
 
         def measure(layout: Layout, piece: Sequence[Trajectory]) -> list[Tensor]:
-            states = _states(policy, weights, layout)
+            states = read_states(policy, weights, layout)
             reference_states = None
             if others is not None:
                 with torch.no_grad():
-                    reference_states = (_states(reference, others, layout), others.head)
+                    reference_states = (read_states(reference, others, layout), others.head)
             found = token_statistics(states, weights.head, layout.targets, options, candidates=layout.candidates,
                                      entropy="entropy" in want, reference=reference_states,
                                      squares="squares" in want)
@@ -70,8 +67,18 @@ def forward(policy: Policy, rows: Sequence[Trajectory], want: frozenset[str], op
                 named |= divergences(teachers, compared, piece, states, weights, layout, options, alone)
             return [named[name] for name in sorted(want)]
 
-        found = _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure)
+        beside = company if policy.numerics.equal_bits and not compared else (lambda part: [])
+        found = _each(policy.device, rows, micro_tokens, share_prompts, len(want), measure, beside)
         return dict(zip(sorted(want), found, strict=True))
+
+
+def _require_sides(want: frozenset[str], reference: Policy | None, compared: bool, teachers: Teachers | None) -> None:
+    if unknown := want - QUANTITIES:
+        raise ValueError(f"no such quantity: {', '.join(sorted(unknown))}")
+    if "kl_exact" in want and reference is None:
+        raise ValueError("kl_exact needs a reference policy")
+    if compared and teachers is None:
+        raise ValueError("a divergence needs teachers")
 
 
 def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
@@ -80,10 +87,19 @@ def values(critic: Critic, rows: Sequence[Trajectory], *, grad: bool,
     with torch.set_grad_enabled(grad):
         weights = critic.weights()
         return _each(critic.device, rows, micro_tokens, share_prompts, 1,
-                     lambda layout, _: [_states(critic, weights, layout).float() @ critic.value])[0]
+                     lambda layout, _: [read_states(critic, weights, layout).float() @ critic.value])[0]
 
 
-def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
+def company(rows: Sequence[Trajectory]) -> list[Trajectory]:
+    """What stands beside rows so that their bits do not depend on each other: a response so long that products are of
+    many rows, whose prompt is so long that all responses begin at a multiple of `ALIKE`."""
+    longest = max(len(row.prompt) for row in rows)
+    prompt = -(-longest // ALIKE) * ALIKE
+    return [Trajectory(-1, 0, 0, (0,) * prompt, (0,) * ALIKE, (0.0,) * ALIKE, (0,) * ALIKE, "length", "")]
+
+
+def read_states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
+    """The states that predict the action tokens of a layout, [tokens, D]."""
     factors = rotation(layout.positions, trunk.inverse)
     attend = grouped_attention(layout, trunk.architecture)
     states = hidden_states(trunk.architecture, weights, layout.ids, factors, attend)
@@ -91,11 +107,15 @@ def _states(trunk: Trunk, weights: Weights, layout: Layout) -> Tensor:
 
 
 def _each(device: torch.device, rows: Sequence[Trajectory], micro_tokens: int | None, share: bool, count: int,
-          measure: Callable[[Layout, Sequence[Trajectory]], list[Tensor]]) -> list[Tensor]:
-    """`measure` over every micro-batch, its flat results put back into the order of `rows`."""
+          measure: Callable[[Layout, Sequence[Trajectory]], list[Tensor]],
+          beside: Callable[[Sequence[Trajectory]], list[Trajectory]] = lambda part: []) -> list[Tensor]:
+    """`measure` over every micro-batch, its flat results put back into the order of `rows`; what is put `beside` the
+    rows of one is left out of them."""
     pieces = micro_batches(rows, micro_tokens)
     parts = [[rows[index] for index in piece] for piece in pieces]
-    found = [measure(lay_out(part, device, share), part) for part in parts]
+    found = [measure(lay_out([*part, *beside(part)], device, share), part) for part in parts]
+    found = [[r[:sum(len(row.tokens) for row in part)] for r in results]
+             for part, results in zip(parts, found, strict=True)]
     if not found:
         return [torch.zeros(0, device=device) for _ in range(count)]
     if len(pieces) == 1:

@@ -79,6 +79,41 @@ def test_what_cannot_be_an_answer_is_refused(change, code, says):
     assert says in str(caught.value) and "response 1.3" in str(caught.value)
 
 
+@pytest.mark.parametrize("candidates, says", [
+    (((5,), (6,)), "candidates for 2 of its 4 tokens"),
+    (((5,), (6,), (9, 2)), "candidates for 3"),
+    (((5,), (6,), (2, 3), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9, 10), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9, -1), (0,)), "token 9 and 2 candidates"),
+    (((5,), (6,), (9,), ()), "token 0 and 0 candidates"),
+])
+def test_candidates_that_a_token_was_not_chosen_from_are_refused(candidates, says):
+    with pytest.raises(RunError, match=f"RL617 .*response 1.3 with (the )?{says}"):
+        require_sound("e", asked_after(candidates[:2]), 4, replace(SOUND, candidates=candidates), 10, candidates=True)
+
+
+def asked_after(candidates):
+    """The stream, begun with tokens that were chosen from these."""
+    begun = replace(STREAM.request.prefix, candidates=candidates)
+    return {4: replace(STREAM, request=replace(STREAM.request, prefix=begun))}
+
+
+def test_candidates_come_where_they_are_asked_for():
+    chosen = replace(SOUND, candidates=((5, 1), (6,), (9, 2), (0,)))
+    asked = asked_after(chosen.candidates[:2])
+    require_sound("e", asked, 4, chosen, 10, candidates=True)
+    with pytest.raises(RunError, match=r"RL617 .*candidates for 4"):
+        require_sound("e", asked, 4, chosen, 10)
+    with pytest.raises(RunError, match="another beginning"):
+        require_sound("e", asked, 4, replace(chosen, candidates=((5,), *chosen.candidates[1:])), 10, candidates=True)
+
+
+def test_another_models_beginning_has_no_candidates():
+    require_sound("e", {4: STREAM}, 4, replace(SOUND, candidates=((9, 2), (0,))), 10, candidates=True)
+    with pytest.raises(RunError, match=r"RL617 .*candidates for 1 of its 4"):
+        require_sound("e", {4: STREAM}, 4, replace(SOUND, candidates=((0,),)), 10, candidates=True)
+
+
 def test_nobody_asked():
     with pytest.raises(RunError, match="RL617"):
         require_sound("e", {}, 4, SOUND, 10)
@@ -166,6 +201,18 @@ def test_the_cluster_block_chooses_the_backend(tmp_path):
     assert "local" in opener(plan, None).__module__
     with pytest.raises(RecipeError, match="RL208"):
         opener(plan, "here:1")
+
+
+def test_equal_bits_are_refused_with_what_was_measured(tmp_path):
+    lack, = lacks(recipe(tmp_path, "nodes: 1", sets=["distribution=bitwise"]))
+    assert "bitwise" in lack.what and "7 to 8 % have equal bits, docs/measurements.md" in lack.what
+    assert lack.fix.startswith("leave bitwise out, or run it in one process")
+
+
+@pytest.mark.parametrize("distribution", ["tis(2.0) + replay(candidates)", "on_policy"])
+def test_truncation_goes_with_tensor_parallelism(tmp_path, distribution):
+    sets = [f"distribution={distribution}", "sampling.top_p=0.9", "sampling.top_k=50"]
+    assert not [*lacks(recipe(tmp_path, "nodes: 1, tensor: 2", sets=sets))]
 
 
 def test_what_the_engines_lack_is_named(tmp_path):

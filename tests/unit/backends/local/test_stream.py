@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 
 from rldsl.axes.discover import find
 from rldsl.backends.local import launch
+from rldsl.backends.local.decoder.numerics import numerics
 from rldsl.backends.local.engine import LocalEngine, fingerprint
 from rldsl.backends.local.load import load_policy
 from rldsl.backends.local.sampling.sampler import sample
@@ -79,6 +81,17 @@ def test_piece_by_piece_and_with_a_pause_the_tokens_are_the_same() -> None:
     assert [t.tokens for t in found] == [t.tokens for t in whole]
     for a, b in zip(found, whole, strict=True):
         assert a.logps == pytest.approx(b.logps, abs=1e-5) and a.finish == b.finish and a.text == b.text
+
+
+def test_candidates_of_every_piece_stay() -> None:
+    policy, cut = twin(), replace(OPTIONS, top_k=4)
+    policy.numerics = numerics({"replay_candidates": True})
+    whole = sample(policy, REQUESTS, cut, seed=1, batch=0, version=0)
+    with LocalStream(policy, 1, piece=2) as stream:
+        stream.start(REQUESTS, cut, batch=0)
+        found = ask(stream, 9)
+    assert max(len(t.tokens) for t in found) > 2
+    assert [[set(ids) for ids in t.candidates] for t in found] == [[set(ids) for ids in t.candidates] for t in whole]
 
 
 def test_what_goes_on_under_new_weights_says_which_token_is_whose() -> None:
