@@ -14,7 +14,7 @@ from rldsl.backends.cluster.training.rank import CriticSpec, PolicySpec, RankSpe
 from rldsl.backends.local.decoder.architecture import from_config
 from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.decoder.numerics import numerics
-from rldsl.backends.local.decoder.trained_part import Part, restrict
+from rldsl.backends.local.decoder.trained_part import ALL, Part, restrict
 from rldsl.backends.local.engine import LocalEngine
 from rldsl.backends.local.formats.hf_folder import read_config
 from rldsl.backends.local.formats.hf_weights import adopt
@@ -28,7 +28,6 @@ from rldsl.runtime.protocols import Cutting, UpdateJob, UpdateOptions
 from rldsl.runtime.settle import weigh
 from rldsl.runtime.trajectory import SamplingOptions, Trajectory
 
-ALL = Part()
 SEED = 11
 """Of the numbers that low-rank additions begin with."""
 SAMPLING = SamplingOptions(0.8, 12)

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from rldsl.backends.local.decoder.numerics import FORMATS
-from rldsl.backends.local.decoder.trained_part import Part
+from rldsl.backends.local.decoder.trained_part import ALL, Part
 from rldsl.backends.local.formats.hf_folder import unreadable
 from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
 from rldsl.backends.local.training.optimizer import OptimizerSpec
@@ -20,9 +20,6 @@ from .quantise import quantise
 from .routes import forget
 from .shape import read_shape
 from .trained_part import restrict
-
-ALL = Part()
-"""Everything is trained."""
 
 
 def hold(folder: Path, dtype: torch.dtype, optimizer: OptimizerSpec | None, *, critic: bool = False,

@@ -22,7 +22,7 @@ from rldsl.algebra.variables import PRETRAIN
 from rldsl.backends.cluster.megatron import cpu
 from rldsl.backends.cluster.megatron.layout import Parallel, Place, join, leave, place
 from rldsl.backends.cluster.megatron.shape import read_shape, require_fit
-from rldsl.backends.local.decoder.trained_part import Part
+from rldsl.backends.local.decoder.trained_part import ALL, Part
 from rldsl.backends.local.engine import CRITIC, POLICY
 from rldsl.backends.local.formats.hf_weights import VALUE_HEAD
 from rldsl.backends.local.stage import WHOLE
@@ -56,7 +56,7 @@ class PolicySpec:
     folder: Path
     objective: Objective
     optimizer: OptimizerSpec | None
-    part: Part = Part()
+    part: Part = ALL
     seed: int = 0
 
 
@@ -98,7 +98,7 @@ class RankSpec:
 
 @dataclass(frozen=True)
 class Share:
-    """One shard's share of a column over all rows: which rows, and their numbers one after another."""
+    """One shard's share of columns over all rows: which rows, and their numbers one after another."""
 
     positions: list[int]
     columns: Mapping[str, np.ndarray]

@@ -22,7 +22,7 @@ from rldsl.runtime.tally import Tally
 from rldsl.runtime.trajectory import Trajectory
 
 from .parcel import packed
-from .rank import Part
+from .rank import Share
 from .ranks import Ranks, start
 
 MODELS = {"ref": REFERENCE}
@@ -176,7 +176,7 @@ class ClusterTrainer:
         answers = ask(ranks, ranks.share(list(rows)))
         return lambda: self._joined([part for part in answers() if part is not None], rows, names)
 
-    def _joined(self, parts: Sequence[Part], rows: Sequence[Trajectory], names: Sequence[str]) -> dict[str, Tensor]:
+    def _joined(self, parts: Sequence[Share], rows: Sequence[Trajectory], names: Sequence[str]) -> dict[str, Tensor]:
         order = [i for part in parts for i in part.positions]
         found = {}
         for name in names:

@@ -24,6 +24,10 @@ class Part:
     alpha: float = 16.0
 
 
+ALL = Part()
+"""Everything is trained."""
+
+
 def restrict(policy: Policy, part: Part, seed: int) -> None:
     """Leaves a gradient only to the parameters of the part, adding low-rank additions where it has a rank.
 
