@@ -51,9 +51,11 @@ def _own_handlers() -> Iterator[None]:
     """Puts signal handlers back: Ray's print a stack and end the process without its being able to say so."""
     here = threading.current_thread() is threading.main_thread()
     before = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)} if here else {}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _silence() -> None:
