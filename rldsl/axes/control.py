@@ -229,8 +229,9 @@ def train(state: State, groups: Iterable[int]) -> Action:
 
 
 def room(state: State) -> int:
-    """Groups that may join the pool: what admission allows and what is still to be trained."""
-    if state["exhausted"]:
+    """Groups that may join the pool: what admission allows and what is still to be trained. Admission bounds their age
+    too, so that none begins with the weights before, once others are on their way."""
+    if state["exhausted"] or (state["admit"] and state["exported"]):
         return 0
     bounds = [(state["batches"] - state["batch"]) * state["prompts"]]
     if state["admit"]:

@@ -6,7 +6,8 @@ Differs from `one_step_off`: a batch is whatever is complete first, so nothing w
 nothing bounds the age of the data; `admit` and `max_lag` do.
 Exact: the weights that are sent are those at the end of the first batch by which `push_every` updates have gathered.
 The trainer goes on with the next batch meanwhile, but is never further ahead of what was sent than that; where the
-optimizer begins anew, it waits.
+optimizer begins anew, it waits. A batch of which nothing was left to train counts as if they had gathered: else what
+is sampled meanwhile would be as many batches older, and under a bound on its age nothing would be left for ever.
 Source: GLM-5 technical report, asynchronous agentic RL (K unpublished; the optimizer begins anew at each push);
 LongCat's DORA (what is in flight is finished by its own weights: `versions` on the placement); slime's asynchronous
 training.
@@ -55,7 +56,8 @@ class Stream(Schedule):
 
     def decide(self, state: State, event: Event) -> tuple[State, tuple[Action, ...]]:
         reset = self.reset_optimizer == "on_push"
-        out = export(state) if state["updates"] >= self.push_every else ()
+        none = event.kind == "updated" and not event.updates
+        out = export(state) if none or state["updates"] >= self.push_every else ()
         now = after(state, out)
         waits = now["exported"] and (reset or now["updates"] >= self.push_every)
         if not now["training"] and not waits and gathered(now):
@@ -83,6 +85,13 @@ EXAMPLES = [Example("sampling goes on while the trainer works; a push stops what
             Example("with `interrupt: finish` the push waits for what is in flight",
                     {"push_every": 1, "interrupt": "finish"}, [*DONE, {"kind": "finished", "group": 1}],
                     {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export"], ["publish"]]}),
+            Example("a batch without an update is told to the engines too", {"push_every": 4},
+                    [*DONE[:3], {"kind": "updated"}],
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export", "pause"]]}),
+            Example("with admission no prompt begins while newer weights are on their way", {"push_every": 1},
+                    [{**START, "versions": 2, "admit": 3}, *DONE[1:], {"kind": "finished", "group": 1},
+                     {"kind": "published"}],
+                    {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export", "publish"], [], ["launch 1"]]}),
             Example("engines that serve two versions need no pause", {"push_every": 1},
                     [{**START, "versions": 2}, *DONE[1:]],
                     {"actions": [["launch 1"], ["launch 1"], ["train 0: 0"], ["export", "publish"]]})]
