@@ -40,7 +40,8 @@ def cut_on(rank: int, address: str, given: torch.Tensor) -> list[tuple[torch.Ten
 
     from rldsl.backends.cluster.megatron import truncation
 
-    dist.init_process_group("gloo", init_method=f"tcp://{address}", rank=rank, world_size=RANKS)
+    host, _, port = address.rpartition(":")
+    dist.init_process_group("gloo", store=dist.TCPStore(host, int(port)), rank=rank, world_size=RANKS)
     v, found = Vocabulary(None, RANKS, rank * WIDTH, WIDTH, given.shape[1]), []
     mine = torch.nn.functional.pad(given, (0, RANKS * WIDTH - given.shape[1]), value=-torch.inf)[:, v.first:][:, :WIDTH]
     with Spy(truncation) as spy:
