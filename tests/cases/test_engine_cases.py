@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from rldsl.backends.local import engine as local_engine
+from rldsl.backends.local.decoder.model import fingerprint
 from rldsl.backends.local.decoder.trained_part import rounded_away
-from rldsl.backends.local.engine import fingerprint
 from rldsl.backends.local.formats.hf_weights import exported
 from rldsl.backends.local.launch import open_run
 from rldsl.backends.local.load import load_policy

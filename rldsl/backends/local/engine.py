@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from rldsl.backends.local.decoder.model import Policy
+from rldsl.backends.local.decoder.model import Policy, fingerprint
 from rldsl.backends.local.decoder.trained_part import rounded_away
 from rldsl.backends.local.judging.judges import replies, valued
 from rldsl.backends.local.judging.load_judges import Judges
@@ -161,11 +160,3 @@ class LocalEngine:
         if self._critic is not None:
             parts |= {CRITIC: self._critic.critic, CRITIC_OPTIMIZER: self._critic.stepper.optimizer}
         return parts
-
-
-def fingerprint(model: nn.Module) -> str:
-    """16 hex digits from the sums of all bits of every weight tensor: a changed weight changes them."""
-    digest = hashlib.sha256()
-    for name, p in model.named_parameters():
-        digest.update(f"{name}:{int(p.detach().view(torch.int32).sum(dtype=torch.int64))};".encode())
-    return digest.hexdigest()[:16]

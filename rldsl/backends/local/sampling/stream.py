@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from rldsl.backends.local.decoder.model import Policy
-from rldsl.backends.local.engine import fingerprint
+from rldsl.backends.local.decoder.model import Policy, fingerprint
 from rldsl.runtime.trajectory import Prefix, Request, SamplingOptions, Trajectory
 
 from .sampler import require_context, sample

@@ -65,7 +65,7 @@ def policy_step(trainer: PolicyTrainer, job: UpdateJob, reference: Policy | None
             found = _quantities(trainer, piece.rows, job.options, reference, grad=True)
             _backward(found, coefficients(trainer.terms, trainer.math, piece.rows, piece.batch, found, tally))
     for part in trainer.terms.once:
-        second_stream(trainer, part, job, update, tally)
+        second_stream(trainer.policy, trainer.math, part, job, update, tally)
     for part in trainer.terms.parts:
         tally.add(f"objective/{part.name}", 0.0)
     tally.add("grad_norm", trainer.stepper.step(job.lr_factor, "policy backward"))
