@@ -34,7 +34,8 @@ class LocalStream:
     """Implements `rldsl.runtime.protocols` StreamingRollout; use as a context manager.
 
     `policy` may be the trainer's own where training waits for a pause; loading its weights then changes nothing.
-    `piece` tokens are sampled of everything in flight before anything else is looked at. An exception of the sampler
+    `piece` tokens are sampled of everything in flight before anything else is looked at, and what ended is polled
+    before the next piece: a schedule decides when it happens, however busy the machine is. An exception of the sampler
     is raised by the next `poll`.
     """
 
@@ -69,6 +70,7 @@ class LocalStream:
             if self._failed:
                 raise self._failed
             found, self._ended = self._ended, []
+            self._changed.notify_all()
             return found
 
     def pause(self) -> list[Request]:
@@ -113,7 +115,8 @@ class LocalStream:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or (self._flight and not self._held))
+                self._changed.wait_for(
+                    lambda: self._closed or (self._flight and not self._held and not self._ended))
                 if self._closed:
                     return
             with self._sampling:

@@ -52,6 +52,26 @@ SCHEDULES = [("one_step_off", {}), ("partial", {"fraction": 0.5}),
              ("stream", {"push_every": 2}), ("windowed", {"width": 0.5})]
 
 
+class Attended(LocalStream):
+    """Samples only while somebody polls: on a busy machine much would end between an event and what it decides."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._held = 1
+
+    def poll(self, timeout):
+        self._hold(-1)
+        try:
+            return super().poll(timeout)
+        finally:
+            self._hold(1)
+
+    def _hold(self, more: int) -> None:
+        with self._changed:
+            self._held += more
+            self._changed.notify_all()
+
+
 def twin(seed: int = 3):
     policy, _ = load_policy(MODEL, "float32", seed=seed, device="cpu")
     return policy
@@ -97,8 +117,10 @@ def test_candidates_of_every_piece_stay() -> None:
 def test_what_goes_on_under_new_weights_says_which_token_is_whose() -> None:
     long = SamplingOptions(temperature=1.0, max_tokens=200)
     with LocalStream(twin(), 1, piece=2) as stream:
+        begun = stream.moved
         stream.start(REQUESTS, long, batch=0)
-        time.sleep(0.05)
+        while stream.moved == begun:  # until a first piece is there
+            time.sleep(0.001)
         stopped = stream.pause()
         before = {(r.group, r.first): r.prefix for r in stopped}
         other = twin(seed=4)
@@ -132,7 +154,8 @@ def plan(tmp_path_factory) -> Plan:
 
 
 def train(plan: Plan, folder: Path, name: str, params: dict, *, resume: bool = False, die_at: int | None = None):
-    """Trains the plan under a schedule with an engine of its own beside the trainer; the rows of every update."""
+    """Trains the plan under a schedule with an engine of its own beside the trainer; the rows of every update. Nothing
+    is sampled during an update: on a busy machine all would be, and no push would find anything in flight."""
     rows: list = []
     with launch.open_run(plan, folder, folder, lambda *_: None, resume=resume) as run:
         run.schedule, run.terms = find("system", name)(**params), Terms(4, 2, STEPS)
@@ -140,7 +163,8 @@ def train(plan: Plan, folder: Path, name: str, params: dict, *, resume: bool = F
 
         def remembered(job):
             rows.append((run.progress.batch, job.rows))
-            return update(run.trainer, job)
+            with stream._between_pieces():
+                return update(run.trainer, job)
 
         def dying(kind, **data):
             record(kind, **data)
@@ -148,7 +172,7 @@ def train(plan: Plan, folder: Path, name: str, params: dict, *, resume: bool = F
                 raise KeyboardInterrupt
 
         run.trainer.update, run.record = remembered, dying
-        with LocalStream(load_policy(MODEL, "float32", seed=9, device="cpu")[0], plan.seed, piece=8) as stream:
+        with Attended(load_policy(MODEL, "float32", seed=9, device="cpu")[0], plan.seed, piece=8) as stream:
             event_loop.execute(run, stream, stall=30)
             assert stream.version == STEPS and fingerprint(stream.policy) == fingerprint(run.trainer.policy)
     return rows
@@ -182,8 +206,9 @@ def test_a_real_run_goes_on_after_a_kill(plan, tmp_path, name, params) -> None:
     assert [s["step"] for s in steps] == [*range(1, STEPS + 1)] and set(prompts.values()) == {1}
 
 
-def test_a_schedule_that_cuts_runs_with_the_trainers_own_weights(tmp_path) -> None:
+def test_a_schedule_that_cuts_runs_with_the_trainers_own_weights(tmp_path, monkeypatch) -> None:
     """The embedded backend takes turns: a pause, then training; after a kill the pool is there again."""
+    monkeypatch.setattr(launch, "LocalStream", Attended)
     file = tmp_path / "turns.rl"
     file.write_text(CUT.replace("max_tokens: 120)", "max_tokens: 120) | "
                                                                          "per_source(8, by: \"kind\")"))
