@@ -24,7 +24,7 @@ test: $(VENV)/.dev
 test-cluster: $(CLUSTER)/.installed
 	OMP_NUM_THREADS=1 $(CLUSTER)/bin/python -m pytest -q -n 2 --dist loadfile tests/cluster
 
-# Kills processes of all roles of runs on a cluster under four schedules, 50 times; an hour. Result: docs/measurements.md.
+# Kills processes of all roles of runs on a cluster under five systems, 50 times; 20 minutes. Result: docs/measurements.md.
 cluster-kills: $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m tests.cluster.run.kills
 
