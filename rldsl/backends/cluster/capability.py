@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rldsl.algebra.divergence import is_divergence
 from rldsl.algebra.variables import KL_EXACT
@@ -11,12 +12,15 @@ from rldsl.axes.alignment import Alignment
 from rldsl.compiler.facts import reads
 from rldsl.compiler.recipe import Recipe
 from rldsl.compiler.roles import REFERENCE, TEACHER, apart
+from rldsl.compiler.shapes import shape
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 ALIGNED = {"head_dtype", "replay_routing", "replay_candidates", "weights"}
 """What alignment may ask of these engines."""
 UNEQUAL = {"bit_equal": "of the log-probs of vLLM and of Megatron, 7 to 8 % have equal bits, docs/measurements.md"}
 """What is known of that which it may not."""
+CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
+"""Widths of attention heads that kernels of vLLM 0.32 on CPU are built for."""
 LOCAL = "run it in one process, cluster { local }, with a system that takes turns"
 
 
@@ -34,6 +38,17 @@ def lacks(recipe: Recipe) -> Iterator[Lack]:
     yield from _choices(recipe)
     yield from _compared_apart(recipe)
     yield from _layout(recipe)
+    policy = recipe.settings.model.policy
+    found = shape(policy, Path(recipe.file).parent) if policy else None
+    if recipe.settings.cluster.gpus_per_node is None and found is not None and found.head_width not in CPU_HEADS:
+        yield narrow(policy, found.head_width)
+
+
+def narrow(policy: str, width: int) -> Lack:
+    """Heads that no kernel of an engine on CPU takes."""
+    return Lack(f"vLLM on CPU cannot sample from {policy}: its attention heads are {width} wide, and its kernels are "
+                f"built for {', '.join(map(str, CPU_HEADS))}",
+                "choose a model with such heads; toy models of width 128 and more have heads of 32 or 64")
 
 
 def _system(recipe: Recipe) -> Iterator[Lack]:

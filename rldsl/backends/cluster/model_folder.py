@@ -19,10 +19,9 @@ from rldsl.compiler.toy_models import PREFIX
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from . import guard
+from .capability import CPU_HEADS, narrow
 from .stage_folder import write_left
 
-CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-"""Widths of attention heads that vLLM 0.32 computes on CPU."""
 CACHE = (1 << 26, 1 << 30)
 """Fewest and most bytes for keys and values on CPU."""
 STREAMS = 256
@@ -124,7 +123,6 @@ def require_cpu_heads(spec: str, found: Source) -> None:
     """RecipeError RL406 for a head width that no CPU kernel of vLLM takes."""
     if found.head_width in CPU_HEADS:
         return
-    raise RecipeError([Diagnostic(
-        "RL406", f"vLLM on CPU cannot sample from {spec}: its attention heads are {found.head_width} wide",
-        why=f"its CPU kernels are built for widths {', '.join(map(str, CPU_HEADS))}",
-        fix="choose a model with such heads; toy models of width 128 and more have heads of 32 or 64")])
+    lack = narrow(spec, found.head_width)
+    raise RecipeError([Diagnostic("RL406", lack.what, fix=lack.fix,
+                                  why="nothing else computes the policy of a run on a cluster without GPUs")])

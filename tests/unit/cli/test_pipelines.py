@@ -191,14 +191,14 @@ def test_a_stage_that_its_engines_cannot_run_is_named_before_anything_starts(pro
     """Also where what it takes from another stage is none of the trouble."""
     (project / "p.rl").write_text(RECIPES + """pipeline p {
   stage a = tiny
-  stage b = tiny { cluster { nodes: 1, tensor: 2 }, optim { lora_rank: 4 }, sampling.top_p = 0.9 } from a
-  stage c = tiny { cluster { nodes: 1 } } from b
+  stage b = tiny { cluster { nodes: 1, context: 2 } } from a
+  stage c = tiny from b
 }
 """)
     assert main(["run", "p.rl:p", "--out", "here"]) == 4
     said = capsys.readouterr().err
     assert said.count("RL406") == 1 and "the stage `b`: the cluster backend cannot run" in said
-    assert "trains a part of the policy" in said and "whole vocabulary" in said and not (project / "here").exists()
+    assert "context: 2" in said and "heads are 16 wide" in said and not (project / "here").exists()
 
 
 def test_a_clash_with_the_policy_that_a_stage_takes_along_is_told_at_what_it_takes(project: Path, capsys) -> None:
@@ -221,7 +221,7 @@ def test_an_address_that_no_stage_would_read_is_refused(project: Path, capsys) -
 
 def test_an_address_is_for_the_stages_on_a_cluster(project: Path, capsys) -> None:
     (project / "p.rl").write_text(RECIPES + "pipeline p {\n stage a = tiny\n"
-                                  " stage b = tiny { cluster { nodes: 1 } } from a\n}\n")
+                                  " stage b = tiny { cluster { nodes: 1, gpus_per_node: 1 } } from a\n}\n")
     asked = []
 
     def opened(plan, folder, root, observe, *, resume, address):
