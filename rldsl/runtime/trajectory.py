@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rldsl.diagnostics import Diagnostic, RecipeError
+
 
 @dataclass(frozen=True)
 class SamplingOptions:
@@ -86,3 +88,14 @@ class Trajectory:
     def truncated(self) -> bool:
         """Whether a limit ended it."""
         return self.finish == "length"
+
+
+def require_room(requests: Sequence[Request], options: SamplingOptions, context: int) -> None:
+    """RecipeError RL330 where a prompt and `max_tokens` are more tokens than a model's context has."""
+    longest = max((len(r.prompt) for r in requests), default=0)
+    if longest + options.max_tokens > context:
+        raise RecipeError([Diagnostic(
+            "RL330", f"A prompt of {longest} tokens and max_tokens {options.max_tokens} make "
+            f"{longest + options.max_tokens}, more than the model's context of {context}.",
+            why="Positions beyond the context were never trained.",
+            fix="Lower sampling's max_tokens or model.max_prompt, or choose a model with a longer context.")])

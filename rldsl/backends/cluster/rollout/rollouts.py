@@ -10,9 +10,9 @@ from typing import Any
 
 from rldsl.backends.cluster.deaths import dead, stalled
 from rldsl.backends.cluster.weights import Weights
-from rldsl.diagnostics import Diagnostic, RecipeError
+from rldsl.diagnostics import Diagnostic
 from rldsl.runtime.errors import RunError
-from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory, require_room
 
 from .answers import require_sound
 from .engine_process import POLL_SECONDS, EngineProcess, Gone, answer
@@ -204,7 +204,7 @@ class Rollouts:
 
     def _take(self, requests: Sequence[Request], options: SamplingOptions, batch: int, greedy: bool) -> list[int]:
         """Shares out one stream a sibling; their ids in the order of requests, then siblings."""
-        _require_room(requests, options, self.spec.context)
+        require_room(requests, options, self.spec.context)
         streams = [[Stream(next(self._ids), replace(r, siblings=1, first=r.first + i), options, batch, greedy)
                     for i in range(r.siblings)] for r in requests]
         self._share([rest for siblings in streams if (rest := self._returned(siblings))], self._sets[-1])
@@ -363,13 +363,3 @@ def _refused(version: int, refused: dict[int, RunError | None], *, again: bool =
         why=said[0] if said else f"the fingerprint of what it holds is not that of what was sent; {goes_on}",
         fix="nothing to do, unless it happens again" if again else "report it with the journal: sampling from other "
             "weights than the trainer's is training on another policy")
-
-
-def _require_room(requests: Sequence[Request], options: SamplingOptions, context: int) -> None:
-    longest = max((len(r.prompt) for r in requests), default=0)
-    if longest + options.max_tokens > context:
-        raise RecipeError([Diagnostic(
-            "RL330", f"A prompt of {longest} tokens and max_tokens {options.max_tokens} make "
-            f"{longest + options.max_tokens}, more than the model's context of {context}.",
-            why="Positions beyond the context were never trained.",
-            fix="Lower sampling's max_tokens or model.max_prompt, or choose a model with a longer context.")])

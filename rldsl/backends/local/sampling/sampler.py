@@ -15,8 +15,7 @@ from rldsl.backends.local.decoder.ragged import rectangle
 from rldsl.backends.local.decoder.rotary import rotation
 from rldsl.backends.local.distribution import scaled
 from rldsl.backends.local.draws import uniforms
-from rldsl.diagnostics import Diagnostic, RecipeError
-from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory
+from rldsl.runtime.trajectory import Request, SamplingOptions, Trajectory, require_room
 
 from .cache import Cache
 from .recomputed import Recomputed
@@ -106,14 +105,8 @@ def sample(policy: Policy, requests: Sequence[Request], options: SamplingOptions
 
 
 def require_context(policy: Policy, requests: Sequence[Request], options: SamplingOptions) -> None:
-    longest = max((len(request.prompt) for request in requests), default=0)
-    context = policy.architecture.context
-    if longest + options.max_tokens > context:
-        raise RecipeError([Diagnostic(
-            "RL330", f"A prompt of {longest} tokens and max_tokens {options.max_tokens} make "
-            f"{longest + options.max_tokens}, more than the model's context of {context}.",
-            why="Positions beyond the context were never trained.",
-            fix="Lower sampling's max_tokens or model.max_prompt, or choose a model with a longer context.")])
+    """RecipeError RL330 where prompt and response would not fit the policy's context."""
+    require_room(requests, options, policy.architecture.context)
 
 
 def _waves(policy: Policy, requests: Sequence[Request], max_tokens: int) -> list[list[Request]]:
