@@ -48,11 +48,14 @@ def ray_session(address: str | None, processes: int) -> Iterator[None]:
 
 @contextmanager
 def _own_handlers() -> Iterator[None]:
-    """Puts signal handlers back: Ray's print a stack and end the process without its being able to say so."""
+    """Puts signal handlers back: Ray's print a stack and end the process without its being able to say so. While Ray
+    starts, its handler of SIGTERM leaves with the signal's number; KeyboardInterrupt is raised instead."""
     here = threading.current_thread() is threading.main_thread()
     before = {s: signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGINT)} if here else {}
     try:
         yield
+    except SystemExit:
+        raise KeyboardInterrupt from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
