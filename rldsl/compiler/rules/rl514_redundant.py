@@ -1,6 +1,6 @@
 """RL514: two answers to one mismatch.
 
-Where both engines give equal bits κ is 1, so a correction by it multiplies by 1. Where one ratio is taken per response,
+Where both engines give equal bits κ is 1 while data is fresh, so a correction by it multiplies by 1. Where one ratio is taken per response,
 the jumps that other experts cause average out over its tokens, and replaying the routes buys little.
 Source: GSPO (arXiv:2507.18071), section 5.3.
 """
@@ -15,7 +15,7 @@ from rldsl.axes.traits import BIT_EQUAL, RESPONSE_TERM, ROUTING_REPLAY
 from rldsl.diagnostics import Diagnostic
 
 from ..clash import clash
-from ..facts import giving, reads, said
+from ..facts import giving, reads, said, stale
 from ..recipe import Node, Recipe
 
 CODE = "RL514"
@@ -23,7 +23,7 @@ CODE = "RL514"
 
 def check(recipe: Recipe) -> Iterator[Diagnostic]:
     """A warning for each pair of choices of which one leaves the other without work."""
-    for node in giving(recipe, BIT_EQUAL):
+    for node in giving(recipe, BIT_EQUAL) if not stale(recipe) else ():
         for other in recipe.distribution:
             if LOGP_ROLLOUT.name in reads(recipe, other):
                 yield _idle(recipe, other, node, "corrects by κ", "makes κ equal to 1",
