@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rldsl.axes.base import Optimizer
 from rldsl.axes.traits import VALUES
 
 from .facts import facts_of, giving, model_facts, sampler
@@ -19,9 +18,11 @@ from .memory import FLOAT32, held
 from .recipe import Recipe
 from .roles import CRITIC, INITIAL, JUDGE, TRAIN, apart, asked, frozen, judging, pooled, processes
 from .shapes import Shape, shape
+from .trained_part import frozen_parameters, trained_parameters
 
 HALF = 2
 """Bytes of a weight in an inference engine, and of a key or value."""
+TRAINED = "weights, gradients, optimizer"
 GIBI = 2**30
 """Bytes; the GB in the name of a GPU are these."""
 
@@ -58,7 +59,7 @@ def phases(recipe: Recipe) -> Iterator[Phase]:
     engine, sets = recipe.settings.cluster.rollout_tensor, recipe.placement.choice.serves()
     weights, own = sets * HALF * found.parameters / engine, {role.role: role.ranks for role in apart(recipe)}
     beside = list(_beside(recipe, found))
-    trained = {"weights, gradients, optimizer": _trained(found, recipe.settings.optim.optimizer)}
+    trained = dict(_policy(recipe, found))
     trained |= {f"the {role}'s {what}": sum(sizes) for role, what, sizes in beside if role not in own}
     yield Phase("training", "train", {what: size / train for what, size in trained.items()})
     for role, what, sizes in beside:
@@ -109,15 +110,19 @@ def _beside(recipe: Recipe, s: Shape) -> Iterator[tuple[str, str, list[int]]]:
     read and their sizes are known."""
     if giving(recipe, VALUES):
         optim = recipe.settings.critic.optimizer or recipe.settings.optim.optimizer
-        yield CRITIC, "weights, gradients, optimizer", [_trained(s, optim)]
+        yield CRITIC, TRAINED, [FLOAT32 * s.parameters * held(optim)]
     for role, models in frozen(recipe).items():
         known = [x for m in models if (x := s if m == INITIAL else facts_of(recipe, m, shape))]
         if known:
             yield role, "weights", [HALF * x.parameters for x in known]
 
 
-def _trained(s: Shape, optimizer: Optimizer | None) -> int:
-    return FLOAT32 * s.parameters * held(optimizer)
+def _policy(recipe: Recipe, s: Shape) -> Iterator[tuple[str, int]]:
+    """What is trained of the policy, and the rest of it, which has neither gradient nor master."""
+    optim = recipe.settings.optim
+    yield TRAINED, FLOAT32 * trained_parameters(s, optim) * held(optim.optimizer)
+    if rest := frozen_parameters(s, optim):
+        yield "weights that stay", HALF * rest
 
 
 def _cache(recipe: Recipe, s: Shape) -> float:

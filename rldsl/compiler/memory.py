@@ -10,6 +10,7 @@ from rldsl.axes.base import Optimizer
 from .graph import CRITIC_WEIGHTS, JUDGE_WEIGHTS, REFERENCE_WEIGHTS, REWARD_WEIGHTS, TEACHER_WEIGHTS, Graph
 from .recipe import Recipe
 from .shapes import Shape, shape
+from .trained_part import frozen_parameters, trained_parameters
 
 FLOAT32 = 4
 """Bytes; weights, gradients and optimizer states are kept in float32."""
@@ -26,11 +27,11 @@ def estimate(recipe: Recipe, graph: Graph, dtype: str) -> Iterator[Fact]:
         yield "memory", "unknown: " + (f"nothing here says how large {spec} is" if spec else "model.policy is not set")
         return
     yield "parameters", f"about {_count(found.parameters)} ({spec})"
-    policy = _trained(found, recipe.settings.optim.optimizer)
+    optim, critic, reference = recipe.settings.optim, 0, 0
+    policy = FLOAT32 * (frozen_parameters(found, optim) + trained_parameters(found, optim) * held(optim.optimizer))
     yield "policy: weights, gradients, optimizer", amount(policy)
-    critic = reference = 0
     if graph.readers(CRITIC_WEIGHTS):
-        critic = _trained(found, recipe.settings.critic.optimizer or recipe.settings.optim.optimizer)
+        critic = FLOAT32 * found.parameters * held(recipe.settings.critic.optimizer or optim.optimizer)
         yield "critic: weights, gradients, optimizer", amount(critic)
     if graph.readers(REFERENCE_WEIGHTS):
         reference = FLOAT32 * found.parameters
@@ -73,10 +74,6 @@ def _judges(recipe: Recipe, graph: Graph) -> int | None:
 def _weights(recipe: Recipe, named: Sequence[str]) -> int | None:
     found = [shape(spec, Path(recipe.file).parent) for spec in named]
     return None if None in found else FLOAT32 * sum(s.parameters for s in found)
-
-
-def _trained(s: Shape, optimizer: Optimizer | None) -> int:
-    return FLOAT32 * s.parameters * held(optimizer)
 
 
 def held(optimizer: Optimizer | None) -> int:

@@ -14,9 +14,15 @@ from .toy_models import CONTEXT, PREFIX, VOCABULARY, toy_sizes
 
 @dataclass(frozen=True)
 class Shape:
-    """Parameters, attention heads, and what a key-value cache is made of: layers × key/value heads × head width."""
+    """Parameters, attention heads, and what a key-value cache is made of: layers × key/value heads × head width.
+
+    `layer` is the parameters of one layer, `edges` the rows and columns of its four matrices, which is what one rank of
+    additions to them has.
+    """
 
     parameters: int
+    layer: int
+    edges: int
     layers: int
     heads: int
     kv_heads: int
@@ -36,7 +42,7 @@ def shape(spec: str, base: Path) -> Shape | None:
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return None
     sizes = NAMED.get(_plain_name(spec))
-    return _named(*sizes) if sizes else None
+    return _built(*sizes) if sizes else None
 
 
 @dataclass(frozen=True)
@@ -120,15 +126,17 @@ def from_config(config: dict[str, Any]) -> Shape:
     width, layers, heads = config["hidden_size"], config["num_hidden_layers"], config["num_attention_heads"]
     kv = config.get("num_key_value_heads") or heads
     head = config.get("head_dim") or width // heads
-    return Shape(_parameters(width, layers, heads, kv, head, config["intermediate_size"], config["vocab_size"],
-                             config.get("tie_word_embeddings", False)),
-                 layers, heads, kv, head, config["vocab_size"], config.get("max_position_embeddings"))
+    return _built(width, layers, heads, kv, head, config["intermediate_size"], config["vocab_size"],
+                  config.get("tie_word_embeddings", False), config.get("max_position_embeddings"))
 
 
-def _parameters(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int,
-                tied: bool) -> int:
-    attention = width * head * (heads + 2 * kv) + heads * head * width
-    return layers * (attention + 3 * width * mlp + 2 * width) + (1 if tied else 2) * vocabulary * width + width
+def _built(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
+           context: int | None) -> Shape:
+    stacked = head * (heads + 2 * kv)
+    layer = width * stacked + heads * head * width + 3 * width * mlp + 2 * width
+    edges = (width + stacked) + (heads * head + width) + (width + 2 * mlp) + (mlp + width)
+    parameters = layers * layer + (1 if tied else 2) * vocabulary * width + width
+    return Shape(parameters, layer, edges, layers, heads, kv, head, vocabulary, context)
 
 
 def _toy(spec: str) -> Shape | None:
@@ -136,14 +144,7 @@ def _toy(spec: str) -> Shape | None:
         t = toy_sizes(spec)
     except RecipeError:
         return None
-    return Shape(_parameters(t.width, t.layers, t.heads, t.kv_heads, t.head_width, 4 * t.width, VOCABULARY, True),
-                 t.layers, t.heads, t.kv_heads, t.head_width, VOCABULARY, CONTEXT)
-
-
-def _named(width: int, layers: int, heads: int, kv: int, head: int, mlp: int, vocabulary: int, tied: bool,
-           context: int) -> Shape:
-    return Shape(_parameters(width, layers, heads, kv, head, mlp, vocabulary, tied), layers, heads, kv, head,
-                 vocabulary, context)
+    return _built(t.width, t.layers, t.heads, t.kv_heads, t.head_width, 4 * t.width, VOCABULARY, True, CONTEXT)
 
 
 # width, layers, heads, key/value heads, head width, MLP width, vocabulary, tied head, context: from each model's

@@ -23,7 +23,7 @@ def test_a_folder_that_cannot_be_written(project: Path, capsys, place: str) -> N
 def test_a_folder_that_is_there_already(project: Path, capsys) -> None:
     (project / "here").mkdir()
     (project / "here" / "mine.txt").write_text("keep")
-    refused(capsys, 3, "RL612", "here", argv=["run", "tiny.rl", "--out", "here"])
+    refused(capsys, 3, "RL612", "here is there already", "rldsl resume here", argv=["run", "tiny.rl", "--out", "here"])
     assert [f.name for f in (project / "here").iterdir()] == ["mine.txt"]
 
 

@@ -48,7 +48,10 @@ def train(plan: Plan, folder: Path, root: Path, args: Namespace, *, resume: bool
 
 
 def unwritable(folder: Path, error: OSError) -> Diagnostic:
-    """RL612 for a folder or disk that does not take what a run writes."""
+    """RL612 for a folder or disk that does not take what a run writes, and for a folder that is there already."""
+    if isinstance(error, FileExistsError) and Path(error.filename or "") == folder:
+        return Diagnostic("RL612", f"{folder} is there already", why="a folder holds one run",
+                          fix=f"choose another with --out, or go on with the run in it: rldsl resume {folder}")
     return Diagnostic("RL612", f"cannot write to {folder}: {error.strerror or error}",
                       why="a run keeps its journal and its checkpoints there",
                       fix="free disk space, make the folder writable, or choose another with --out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from rldsl.axes import discover
 from rldsl.axes.base import Source
@@ -134,7 +134,8 @@ def _band(e: Range, marks: tuple, name: str, report: Report) -> Any:
         report.add("RL203", f"`{name}` is a range such as 0.5..5.0", e.span, "the form of a sweep",
                    fix="write low..high")
         return INVALID
-    ends = [_number(x, float, marks, float, name, report) if isinstance(x, Number)
+    end = Annotated[float, *marks] if marks else float
+    ends = [_number(x, float, marks, end, name, report) if isinstance(x, Number)
             else refuse(x, float, name, report) or INVALID for x in (e.low, e.high)]
     if INVALID in ends:
         return INVALID

@@ -1,7 +1,7 @@
 """RL514: two answers to one mismatch.
 
-Where both engines give equal bits κ is 1 while data is fresh, so a correction by it multiplies by 1. Where one ratio is taken per response,
-the jumps that other experts cause average out over its tokens, and replaying the routes buys little.
+Where both engines give equal bits κ is 1 while data is fresh, so a correction by it multiplies by 1. Where one ratio
+is taken per response, the jumps that other experts cause average out over its tokens: replaying routes buys little.
 Source: GSPO (arXiv:2507.18071), section 5.3.
 """
 

@@ -9,6 +9,7 @@ import torch
 
 from rldsl.axes.types import Band
 from rldsl.backends.local.draws import uniforms
+from rldsl.compiler.trained_part import layers_in
 from rldsl.diagnostics import Diagnostic, RecipeError
 
 from .model import ADAPTED, Policy
@@ -63,13 +64,13 @@ def rounded_away(policy: Policy) -> float:
 
 
 def chosen_layers(count: int, part: Band | None) -> list[int]:
-    """The layers l of `count` whose middle, (l + ½)/count, lies in the part. RecipeError RL204 where there are none."""
-    found = [i for i in range(count) if part is None or part.low <= (i + 0.5) / count <= part.high]
+    """The layers of `count` whose middle lies in the part. RecipeError RL204 where there are none."""
+    found = layers_in(count, part)
     if not found:
         raise RecipeError([Diagnostic(
             "RL204", f"optim.layers is {part.low:g}..{part.high:g}, and none of the {count} layers has its middle "
             "there",
-            why="nothing would be trained", fix=f"choose a wider part: each layer is {1 / count:.0%} of the stack")])
+            why="nothing would be trained", fix=f"choose a wider part: each layer is {1 / count:.3g} of the stack")])
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -10,6 +12,9 @@ from rldsl.backends.local.decoder.model import Policy
 from rldsl.backends.local.decoder.trained_part import Part, chosen_layers, restrict
 from rldsl.backends.local.formats.hf_weights import adopt, exported
 from rldsl.backends.local.load import load_policy
+from rldsl.compiler.settings import Optim
+from rldsl.compiler.shapes import shape
+from rldsl.compiler.trained_part import frozen_parameters, trained_parameters
 from rldsl.diagnostics import RecipeError
 from rldsl.runtime.executor import execute
 from tests.learning.training import opened, train
@@ -61,6 +66,18 @@ def test_a_part_without_a_layer_is_refused():
     with pytest.raises(RecipeError) as found:
         chosen_layers(2, Band(0.4, 0.6))
     assert found.value.diagnostics[0].code == "RL204" and "none of the 2 layers" in found.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("layers, rank", [(None, None), (Band(0.4, 1.0), None), (None, 2), (Band(0.0, 0.4), 3)])
+def test_what_is_trained_is_counted_without_weights(layers, rank):
+    policy = load_policy("toy:llama-3x32", "float32", 0)[0]
+    restrict(policy, Part(layers, rank), 0)
+    counted, optim = shape("toy:llama-3x32", Path()), Optim(layers=layers, lora_rank=rank)
+    wanted = {True: 0, False: 0}
+    for parameter in policy.parameters():
+        wanted[parameter.requires_grad] += parameter.numel()
+    assert trained_parameters(counted, optim) == wanted[True]
+    assert frozen_parameters(counted, optim) == wanted[False]
 
 
 def test_an_addition_is_nothing_at_first_and_is_exported_merged():

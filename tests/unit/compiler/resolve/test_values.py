@@ -33,6 +33,12 @@ def test_none_is_also_a_choice(tmp_path):
     assert (recipe.gate.name, recipe.ratio.name) == ("none", "none")
 
 
+@pytest.mark.parametrize("layers", ["0..5", "-1..0.5"])
+def test_a_range_out_of_bounds_says_what_its_ends_may_be(tmp_path, layers):
+    path = write(tmp_path, main=recipe_text(body=f"optim.layers = {layers}"))
+    assert [d.fix for d in errors(path)] == ["Write a fraction (at least 0 and at most 1)."]
+
+
 def test_reserved_words_are_parameters(tmp_path):
     recipe = typed(tmp_path, recipe_text(advantage="gae(lambda: 0.9)"))
     assert recipe.advantage[0].choice.lambda_ == 0.9
