@@ -127,7 +127,7 @@ def on_ranks(made: Update, ranks: Sequence[Sequence[int]], own: int) -> torch.Te
     if mine:
         _backward(found, slopes)
     for part in terms.once if own == 0 else ():
-        second_stream(trainer, part, made.job(Cutting(None, False, True), False), update, Tally())
+        second_stream(trainer.policy, trainer.math, part, made.job(Cutting(None, False, True), False), update, Tally())
     return flat(policy)
 
 

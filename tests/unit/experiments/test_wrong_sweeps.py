@@ -77,7 +77,7 @@ def test_a_point_that_no_backend_here_runs_is_seen_in_the_dry_run(project, capsy
 @pytest.mark.parametrize("cluster, states", [("nodes: 1", ["ready"]), ("local", ["invalid"])])
 def test_points_are_judged_by_the_backend_that_would_run_them(project, capsys, cluster, states) -> None:
     """What one process cannot do, a cluster can."""
-    text = (project / "tiny.rl").read_text().replace("toy:llama-1x16", "toy:llama-2x64").partition("\nsweep ")[0]
+    text = (project / "tiny.rl").read_text().replace("toy:llama-1x16", "toy:llama-2x128").partition("\nsweep ")[0]
     (project / "tiny.rl").write_text(text.replace("  budget ", f"  cluster  {{ {cluster} }}\n  budget "))
     body = """system       in [stream(push_every: 2) on disaggregated(rollout: 1, train: 1)]
   distribution in [tis(2.0)]"""
